@@ -12,7 +12,7 @@ from tilewright.kernels.declaration import library_function
 from tilewright.kernels.device import attention as device
 from tilewright.kernels.device.attention import Mask
 from tilewright.kernels.device.common import wide
-from tilewright.kernels.launching import blocks, launch, power_above
+from tilewright.kernels.launching import blocks, launch, number, power_above
 from tilewright.kernels.tiles import SMS, measured, sms_of
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError, TileValueError
 
@@ -273,7 +273,7 @@ def decode_attention(
         raise TileValueError(f"{name}: q has the shape {tuple(q.shape)} and keys {tuple(keys.shape)}; heads must be a "
                              "multiple of the key heads, channels as many and at most 256, and a page a power of two "
                              "from 16 on")
-    splits = _splits(q, q.shape[0] * shared, pages.shape[1])
+    splits = _splits(q, number(q.shape[0]) * shared, number(pages.shape[1]))
     dtype = wide(dtype_of(q))
     out, lse = empty(q, q.shape), empty(q, q.shape[:2], dtype)
     # One part is the result; of several, in float32, each block has one of every head.

@@ -56,7 +56,10 @@ def _check(function: str, x: Array, weight: Array, labels: Array) -> None:
 
 
 def _parts(x: Array, weight: Array, labels: Array) -> Iterator[tuple[slice, Array, Array, Array]]:
-    """Some rows at a time: where they are, the rows, their logits and their labels."""
+    """Some rows at a time: where they are, the rows, their logits and their labels. None of rows whose number is a
+    symbol, with which torch.compile traces: launches do not run then, and nothing comes of what they are given."""
+    if type(x.shape[0]) is not int:
+        return
     for start in range(0, x.shape[0], ROWS):
         here = slice(start, min(start + ROWS, x.shape[0]))
         logits = empty(x, (here.stop - start, weight.shape[0]))

@@ -17,7 +17,7 @@ from tilewright.kernels.declaration import library_function
 from tilewright.kernels.device import matmul as device
 from tilewright.kernels.device.activations import NAMES
 from tilewright.kernels.elementwise import activation_reference, flat_tile, slope_reference
-from tilewright.kernels.launching import blocks, launch
+from tilewright.kernels.launching import blocks, launch, number
 from tilewright.kernels.reductions import reduce
 from tilewright.kernels.tiles import matmul_tiles, sms_of
 from tilewright.tileir.diagnostics import TileValueError
@@ -37,8 +37,8 @@ def multiply(
     seed: int = 0, tf32: bool = False,
 ) -> None:
     """Launch the kernel of matrix multiplies: (batches,) (m, k) by (k, n)."""
-    m, n, k = out.shape[-2], out.shape[-1], a.shape[-1]
-    batches = out.shape[0] if len(out.shape) == 3 else 1
+    m, n, k = number(out.shape[-2]), number(out.shape[-1]), number(a.shape[-1])
+    batches = number(out.shape[0]) if len(out.shape) == 3 else 1
     # Dropout's random numbers are ten rounds of integer arithmetic for each element of a tile: a smaller one.
     tile = matmul_tiles(out, dtype_of(a), m, n, k, batches, 128 * 128 if rate else 128 * 256)
     tiles = batches * blocks(m, tile[0]) * blocks(n, tile[1])

@@ -9,7 +9,7 @@ from tilewright.kernels.checks import check_float, check_same_dtype, check_shape
 from tilewright.kernels.declaration import library_function
 from tilewright.kernels.device import norms as device
 from tilewright.kernels.device.common import wide
-from tilewright.kernels.launching import blocks, launch, power_above
+from tilewright.kernels.launching import blocks, launch, number, power_above
 from tilewright.kernels.reductions import sum_of_parts
 from tilewright.kernels.tiles import rows_and_width, strip
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError, TileValueError
@@ -145,7 +145,7 @@ def norm_backward(
     check_shape(name, "added", added, x.shape, "the shape of x")
     m, n = count(x.shape[:-1]), x.shape[-1]
     rows = max(1, min(8, 4096 // width))
-    parts = min(blocks(m, rows), PARTS)
+    parts = min(blocks(number(m), rows), PARTS)
     dx, sums = empty(x, x.shape), [empty(x, (parts, n), wide(dtype_of(x))) for _ in range(2)]
     launch(device.norm_rows_backward, (parts,), rows_of(grad), None if added is None else rows_of(added), rows_of(x),
            weight, view(dx, (m, n)), *sums, eps, centred, rows, width)

@@ -12,7 +12,7 @@ from tilewright.kernels.declaration import library_function
 from tilewright.kernels.device import reductions as device
 from tilewright.kernels.device.common import wide
 from tilewright.kernels.elementwise import spread
-from tilewright.kernels.launching import blocks, launch, power_above
+from tilewright.kernels.launching import blocks, launch, number, power_above
 from tilewright.kernels.tiles import strip
 from tilewright.tileir.diagnostics import TileTypeError, TileValueError
 from tilewright.tileir.dtypes import DType, bool_, int64
@@ -92,8 +92,8 @@ def middle(x: Array, out: Array, op: str, dtype: DType, divisor: int | None) -> 
     outer, n, inner = x.shape
     chunk, across = strip(power_above(n), power_above(inner))
     neutral, op = neutral_of(op, dtype), kernel_op(op, dtype)
-    results = outer * blocks(inner, across)
-    parts = min(MOST_PARTS // max(1, results), blocks(n, chunk * CHUNKS_PER_PART))
+    results = number(outer) * blocks(number(inner), across)
+    parts = min(MOST_PARTS // max(1, results), blocks(number(n), chunk * CHUNKS_PER_PART))
     if parts > 1:
         partial = empty(x, (outer, parts, inner), dtype)
         launch(device.reduce_middle, (outer, blocks(inner, across), parts), x, partial, op, dtype, neutral, None, chunk,

@@ -139,3 +139,32 @@ def test_both_sides_of_a_benchmark_agree(make: Any, monkeypatch: pytest.MonkeyPa
     with torch.no_grad():
         for work in make(*SMALL[make.__name__]):
             assert library.difference(work) <= work.tolerance, work.name
+
+
+def rows_of_any_number() -> dict[str, Any]:
+    """Functions of rows, with what else they take."""
+    weight, norm, table = (torch.ones(*shape, requires_grad=True) for shape in ((6, 8), (8,), (30, 8)))
+    cache, labels = torch.ones(8, 16, 2, 8), torch.arange(400) % 6
+    pages, lengths = torch.zeros(400, 3, dtype=torch.int32), torch.ones(400, dtype=torch.int32)
+    return {
+        "linear": lambda x: tk.linear(x, weight), "gated": lambda x: tk.gated(x, x),
+        "rms_norm": lambda x: tk.rms_norm(x, norm), "layer_norm": lambda x: tk.layer_norm(x, norm, norm),
+        "reduce": lambda x: tk.reduce(x, "sum", (0,)), "matmul": lambda x: tk.matmul(x, weight.T),
+        "linear_cross_entropy": lambda x: tk.linear_cross_entropy(x, table, labels[:len(x)]),
+        "embedding": lambda x: tk.embedding(table, (x[:, 0] > 0).int()) * x,
+        "attention": lambda x: tk.attention(*[x.view(-1, 2, 1, 4)] * 3)[0],
+        "decode_attention": lambda x: x.sum() * tk.decode_attention(
+            x.detach().view(-1, 2, 4).repeat(1, 1, 2), cache, cache, pages[:len(x)], lengths[:len(x)])[0],
+    }
+
+
+@pytest.mark.parametrize("name", rows_of_any_number())
+def test_one_graph_serves_every_number_of_rows(name: str) -> None:
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    compiled = torch.compile(rows_of_any_number()[name], fullgraph=True, backend="aot_eager")
+    for rows in (5, 7, 300, 12):
+        x = torch.randn(rows, 8, requires_grad=True)
+        torch._dynamo.mark_dynamic(x, 0)
+        compiled(x).sum().backward()
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 1

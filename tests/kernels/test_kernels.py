@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import doc_examples
@@ -18,7 +19,7 @@ from support.pages import programs_of
 import tilewright as tw
 import tilewright.kernels as tk
 from tilewright.inspecting.decisions import decisions
-from tilewright.kernels import linear_losses
+from tilewright.kernels import launching, linear_losses
 from tilewright.kernels.device import attention
 from tilewright.kernels.optimisers import adamw_reference
 
@@ -59,6 +60,12 @@ def test_pages_of_a_decode_step_are_copied_ahead() -> None:
     found = decisions(attention.attend_pages, args, "sm_90a")
     assert any(line.startswith("pipeline: keys and values in ") for line in found), found
     assert any("on the transposes, 4x64x128" in line for line in found), found
+
+
+def test_tiles_for_a_symbol() -> None:
+    """A size of torch.compile is asked for what it stands for, never made a number, which would fix it."""
+    symbol: Any = SimpleNamespace(node=SimpleNamespace(hint=100))  # int(symbol) raises
+    assert launching.power_above(symbol) == 128 and launching.number(symbol) == 100
 
 
 @pytest.mark.parametrize("deterministic", [False, True])
