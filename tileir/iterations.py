@@ -7,6 +7,7 @@ A counted loop's trip count and loop variable are computed without overflow:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from tilewright.tileir.analysis.facts import Facts
 from tilewright.tileir.analysis.recurrences import Recurrence
@@ -28,6 +29,17 @@ def most_iterations(loop: Loop, known: Facts) -> int | None:
     if upper.high == loop.upper.type.dtype.int_range[1]:
         return None
     return max(0, -(-(upper.high - lower.low) // max(1, step.low)))
+
+
+def edges(loops: Sequence[For]) -> set[Op]:
+    """The loops that do the same as the loop before or after them and some more, over the next part of one range: where
+    a mask begins or ends, say. They run few of its iterations."""
+    out: set[Op] = set()
+    for one, other in pairwise(loops):
+        if one.upper is other.lower and one.step is other.step and not set(one.results).isdisjoint(other.init):
+            sizes = [len(list(loop.loop.walk())) for loop in (one, other)]
+            out.update(loop for loop, size in zip((one, other), sizes, strict=True) if size > min(sizes))
+    return out
 
 
 class Lead:

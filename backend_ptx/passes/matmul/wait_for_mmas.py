@@ -17,6 +17,9 @@ that do not compute these. A wait leaves those outstanding that started after th
 gains 20 to 30 percent where products of an iteration do not depend on each other (gradients of attention), and 2 to 4
 where one runs on (attention, d = 128). Where MUFU binds, warpgroups lose their turns (d = 64: 452 to 416 TFLOP/s).
 
+Parts of a range that run few iterations (`edges`) keep the order of the program, which the assembler is done with
+sooner: of attention, whose last tiles are masked, in 327 ms in place of 369 (H100), at the same speed.
+
 MMAs that add to one accumulator follow each other without a wait: the unit keeps their order. But if an iteration
 writes the registers of A, an outstanding MMA still reads them: the wait stands before they are written, and what
 computes A up to there (loads, conversions) runs beside it. Where MMAs of the next iteration start before that
@@ -41,6 +44,7 @@ from tilewright.tileir.analysis.uses import all_reads, replace_everywhere, viewe
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.diagnostics import Span
+from tilewright.tileir.iterations import edges
 from tilewright.tileir.ops.arith import Constant, Lt
 from tilewright.tileir.ops.control import For, If, Yield
 from tilewright.tileir.passes.start_early import start_early
@@ -59,8 +63,9 @@ def wait_for_mmas(c: Compilation) -> Preserved:
     if not any(is_outstanding(op) for op in function.walk()):
         return ALL
     users = c.uses
-    early = {b.loop for b in bounds(function, c.target) if b.pipe == TENSOR and c.limits.early_mmas}
     loops = [op for op in function.walk() if isinstance(op, For)]
+    bound = {b.loop for b in bounds(function, c.target) if b.pipe == TENSOR and c.limits.early_mmas}
+    early = bound.difference(edges([loop for loop in loops if loop in bound]))
     moved = [loop for loop in loops if loop in early and start_early(loop.loop, is_outstanding)]
     kept = {loop.loop: found for loop in loops if (found := in_flight(loop, users, loop in early))}
     _Waits(users, kept).visit(function.body)

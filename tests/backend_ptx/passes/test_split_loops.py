@@ -18,6 +18,7 @@ from tilewright.backend_ptx.pipeline import run_passes
 from tilewright.backend_ptx.targets import get_target
 from tilewright.interp import compile_function
 from tilewright.tileir.core import Function, clone_function
+from tilewright.tileir.iterations import edges
 from tilewright.tileir.ops.control import For, If
 from tilewright.tileir.ops.memory import Gather
 from tilewright.tileir.passes import run_pipeline
@@ -157,6 +158,12 @@ def before_and_after(kernel: Any, step: int) -> tuple[Function, Function]:
     after = clone_function(before)
     run_passes(after, get_target("sm_90a"), until="split_loops")
     return before, after
+
+
+@pytest.mark.parametrize("kernel, which", [(mask, [1]), (window, [0, 2]), (hand_split, [1])])
+def test_edges_are_the_parts_with_more_to_do(kernel: Any, which: list[int]) -> None:
+    loops = [op for op in before_and_after(kernel, 1)[1].walk() if isinstance(op, For)]
+    assert edges(loops) == {loops[i] for i in which}
 
 
 @pytest.mark.parametrize("kernel, step", [

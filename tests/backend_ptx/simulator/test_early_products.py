@@ -33,6 +33,30 @@ def weighted_products(a, b, c, out, m: tw.Constant[int], n: tw.Constant[int], d:
     tw.store(out, (0, 0), acc + other)
 
 
+@tw.tile_kernel
+def masked_rest(a, b, c, out, m: tw.Constant[int], n: tw.Constant[int], d: tw.Constant[int]):
+    """The same for the whole tiles, and for the rest in a loop of its own, with a mask."""
+    rows = tw.load(a, (0, 0), (m, d), padding_mode=ZERO)
+    acc = tw.zeros((m, d), dtype=tw.float32)
+    whole = b.shape[0] // n
+    for s in range(whole):
+        acc = add_products(rows, b, c, acc, s, n, False)
+    for s in range(whole, tw.cdiv(b.shape[0], n)):
+        acc = add_products(rows, b, c, acc, s, n, True)
+    tw.store(out, (0, 0), acc)
+
+
+def add_products(rows, b, c, acc, s, n, masked):
+    left = tw.load(b, (s, 0), (n, rows.shape[1]), padding_mode=ZERO)
+    right = tw.load(c, (s, 0), (n, rows.shape[1]), padding_mode=ZERO)
+    zero = tw.zeros((rows.shape[0], n), dtype=tw.float32)
+    weights = tw.mma(rows, tw.transpose(left), zero) * 0.25
+    if masked:
+        weights = tw.where((s * n + tw.arange(n, dtype=tw.int32))[None, :] < b.shape[0], weights, 1.0)
+    weights = weights * tw.mma(rows, tw.transpose(right), zero)
+    return tw.mma(tw.astype(weights, rows.dtype), right, acc)
+
+
 def arrays() -> list[np.ndarray]:
     rng = np.random.default_rng(5)
     return [*(rng.standard_normal((n, 32)).astype(np.float16) for n in (64, 300, 300)), np.zeros((64, 32), np.float32)]
@@ -60,6 +84,11 @@ def test_products_that_start_early(how: dict[str, Any]) -> None:
 
 def test_waits_leave_the_newest_product() -> None:
     assert re.findall(r"wait_group\.sync\.aligned (\d)", lowered().llvm_text) == ["1", "1", "0"]
+
+
+def test_the_few_iterations_of_a_rest_keep_the_order_of_the_program() -> None:
+    text = masked_rest.lower(*arrays(), 64, 32, 32, target="sm_90a").lowered.llvm_text
+    assert re.findall(r"wait_group\.sync\.aligned (\d)", text) == ["1", "0", "0", "0", "0", "0"]
 
 
 @pytest.mark.parametrize(("which", "pending"), [(0, 2), (0, 3), (0, 4), (1, 2), (1, 3), (2, 1)])
