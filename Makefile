@@ -9,7 +9,7 @@ SMOKE := tests/test_layout.py tests/test_docs.py tests/dsl/test_import.py tests/
 	tests/backend_ptx/lower/test_coverage.py tests/backend_ptx/simulator/test_threads.py tests/catalogue/test_golden.py
 BROWSER_TESTS := tests/dsl/test_explorer_in_browser.py tests/dsl/test_notebook_in_browser.py tests/test_site_in_browser.py
 
-.PHONY: help demo check format test smoke test-all wheels lint gpu-test gpu-sanitize gpu-report examples language-table sweep simulate assemble check-catalogue check-seeded compare-seeded fuse-chains test-browser products target-numerics protocols fuzz mutants bench-compile bench-interp clean
+.PHONY: help demo check format test smoke test-all lint gpu-test gpu-sanitize gpu-report examples language-table sweep simulate assemble check-catalogue check-seeded compare-seeded fuse-chains test-browser products target-numerics protocols fuzz mutants bench-compile bench-interp clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -60,9 +60,6 @@ smoke: $(STAMP)  ## a sample of the tests from every folder, in a minute
 
 test-all:  ## the tests on every Python found from 3.11 up, each with an environment of its own
 	$(PYTHON) tools/test_all.py
-
-wheels: $(STAMP)  ## the wheel with its dependencies in a clean environment of every Python found: the README's kernel, sizes
-	$(BIN)/python tools/wheels.py
 
 examples: $(STAMP)  ## run every example, each checks itself
 	for f in examples/[!_]*.py examples/lessons/*.py; do echo "== $$f"; $(BIN)/python $$f || exit 1; done

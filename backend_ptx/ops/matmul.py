@@ -48,7 +48,7 @@ def is_outstanding(op: Op | None) -> bool:
 
 def left_outstanding(op: Op) -> int | None:
     """How many MMAs an op that waits for them leaves outstanding at most; None for any other op."""
-    if not op.awaiting:
+    if not op.awaiting or isinstance(op, Product):  # which waits for nothing, though it says its effects by itself
         return None
     return next((wait.pending for wait in op.effects().completes if wait.engine.multiplies), None)
 

@@ -93,7 +93,8 @@ def _work(op: Op) -> dict[str, float]:
     """What an op asks of each pipe, in the units of its rate."""
     if isinstance(op, Product):
         return _multiply(op)
-    started = [s for s in op.effects().starts if isinstance(s.memory.type, SharedType)]
+    effects = op.effects()
+    started = [s for s in effects.starts if isinstance(s.memory.type, SharedType)]
     if started:
         name = TMA if started[0].engine.family == "TMA" else LSU
         return {name: sum(s.memory.type.bytes for s in started)}
@@ -101,7 +102,6 @@ def _work(op: Op) -> dict[str, float]:
     if op.elementwise and tiles:
         special = isinstance(op, Div) or (isinstance(op, FloatUnary) and op.converts)
         return {MUFU if special else FMA: float(sum(v.type.size for v in tiles))}
-    effects = op.effects()
     if not (effects.reads or effects.writes):
         return {}
     moved = tiles or [v for v in op.operands if is_tile(v)]

@@ -80,6 +80,11 @@ class Tma(Carrier):
             buffer=self.channel.buffer(transfer), barriers=ring.full, slot=at.slot, array=load.array, index=load.index,
             steps=load.steps, order=load.order, check_bounds=load.check_bounds, ctas=transfer.ctas))
 
+    def begin(self, b: Builder, at: Position) -> None:
+        """Find the first wait that covers what the iteration before left outstanding."""
+        left = self.channel.release is None
+        self.covering = covering_wait(body_of(self.channel.loop).ops) if left else None
+
     def wait(self, b: Builder, at: Position, again: bool = False) -> None:
         assert at.parity is not None
         b.emit(MbarrierWait(barriers=self.ring.full, slot=at.slot, parity=at.parity, again=again))
@@ -88,11 +93,11 @@ class Tma(Carrier):
         if op is self.channel.release:
             self._free(b, at.slot)
             self.read_by_threads = False
-        elif self.channel.release is None and op is covering_wait(body_of(self.channel.loop).ops):
+        elif op is self.covering:
             self._free_before(b, at)
 
     def end(self, b: Builder, at: Position) -> None:
-        if self.channel.release is None and covering_wait(body_of(self.channel.loop).ops) is None:
+        if self.channel.release is None and self.covering is None:
             # MMAs of this iteration may stay outstanding; those of the previous one are complete.
             products = [op for op in b.block.ops if is_outstanding(op)]
             b.extend(waits_for(products, len(products)))

@@ -246,10 +246,12 @@ class _Body:
 
     def read_for(self, op: Op) -> None:
         """Read from slots what an op needs, unless it has been read before."""
-        for value in all_reads(op):
-            if value in self.held and value not in self.read:
+        wanted = [value for value in all_reads(op) if value in self.held]
+        for value in wanted:
+            if value not in self.read:
                 self._read(value)
-        replace_everywhere(op, self.read)
+        if wanted:
+            replace_everywhere(op, self.read)
 
     def _read(self, value: Value) -> None:
         """A staged operand as a view of the slot, or the tile in registers."""

@@ -172,6 +172,8 @@ def _warps_for(products: Sequence[Product], held: int) -> Warps:
 def _beside_accumulators(function: Function, warps: Warps) -> Warps:
     """More warps if an epilogue's tiles, say, would spill beside the accumulator, and units of these have rows of their
     own. GELU and dropout of a product of 128x128x64, on an H100: 160 us with four warps, 102 with eight."""
+    if warps.number >= FULL:
+        return warps
     products = [op for op in function.walk() if isinstance(op, Product)]
     read = {v for op in products for v in (op.a, op.b) if is_moved_only(v)}  # in parts, if into registers at all
     more = relieve(warps, live_tile_bytes(function, lambda value: (value, 0) if value in read else held(value)))
