@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tilewright.frontend.branches import run
-from tilewright.frontend.contract import contract_fma, drop_unused
 from tilewright.frontend.debug import mark
 from tilewright.frontend.hostvalues import frontend_value
 from tilewright.frontend.inline import check_kernel_parameters, returned
@@ -19,6 +18,7 @@ from tilewright.frontend.scopes import Scope
 from tilewright.frontend.source import kernel_source
 from tilewright.frontend.translator import Translator
 from tilewright.frontend.values import ConstArg, Val, like, named
+from tilewright.tileir.contract import contract_fma, drop_unused
 from tilewright.tileir.core import Block, Function
 from tilewright.tileir.diagnostics import (
     TileError,

@@ -95,9 +95,9 @@ def _stride_rank(stride: int | None) -> int:
 
 def _aligned(array: ArrayType, dense: int, count: int, *divisors: int) -> int:
     """`count` elements along axis `dense`, or so many fewer that the array's start, its strides along the other axes
-    and the `divisors` are multiples."""
-    strides = zip(array.strides, array.stride_div, strict=True)
-    known = [divisor if stride is None else stride for stride, divisor in strides]
+    and the `divisors` are multiples. Along an axis of one element nobody moves."""
+    axes = zip(array.strides, array.stride_div, array.extents, strict=True)
+    known = [0 if extent == 1 else divisor if stride is None else stride for stride, divisor, extent in axes]
     divisors = (*divisors, max(array.align // array.dtype.bytes, 1), *known[:dense], *known[dense + 1 :])
     while count > 1 and any(d % count for d in divisors):
         count //= 2

@@ -108,7 +108,8 @@ class GradientSource:
 
         roles = self.roles
         blocks = len(list(leaves([by_name["blocks"]]))) if roles.by_tiles else None
-        wishes = Wishes(positions(roles.stored_once), positions(roles.residuals), positions(roles.overwrite), blocks)
+        wishes = Wishes(positions(roles.stored_once), positions(roles.residuals), positions(roles.overwrite), blocks,
+                        fuse=not any((d.name, d.value) == ("math", "exact") for d in function.decisions))
         return function, types(roles.outputs), types(roles.wrt), wishes
 
     def _check_apart(self, arguments: Sequence[Argument], aliases: Aliases) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import numpy as np
 import pytest
 from benchmarks import plain_kernels
 
@@ -66,3 +67,20 @@ def test_a_store_takes_strips_as_they_come(width: int, strips: bool) -> None:
     ptx = powers.compiled(*specs, width, target="sm_90a").ptx
     last, first = ptx.rindex("ex2.approx"), re.search(r"st\.global", ptx)
     assert first is not None and (first.start() < last) == strips
+
+
+@tw.tile_kernel
+def summed(x, out):
+    """x: (rows, 256, 1); blocks along the last axis beyond its only element find nothing there."""
+    i, j = tw.bid(0), tw.bid(1)
+    t = tw.load(x, (i, 0, j), (1, 256, 1), padding_mode=tw.PaddingMode.ZERO)
+    tw.store(out, (i, j), tw.sum(t).reshape((1, 1)))
+
+
+def test_an_axis_of_one_element_behind_the_rows_keeps_no_vector_away() -> None:
+    """Its stride says nothing: nobody moves along it."""
+    stages = summed.lower(tw.spec("f32[4,256,1]"), tw.spec("f32[4,2]"), target="sm_90a")
+    assert len(re.findall(r"ld\.global\.nc\.v4", stages.compiled.ptx)) == 256 // 4 // 32
+    x, out = np.random.default_rng(3).integers(-9, 9, (4, 256, 1)).astype(np.float32), np.empty((4, 2), np.float32)
+    summed.simulate((4, 2), x, out, target="sm_90a")
+    np.testing.assert_array_equal(out, np.concatenate([x.sum(1), np.zeros((4, 1), np.float32)], 1))

@@ -37,6 +37,9 @@ def sub(op: arith.Sub, g: Value, r: Reverse) -> None:
 
 @adjoint(arith.Mul, scales=_operands)
 def mul(op: arith.Mul, g: Value, r: Reverse) -> None:
+    if op.lhs is op.rhs:
+        r.give(op.lhs, lambda: r.b.mul(r.b.scaled(g, 2.0), r.now(op.lhs)))
+        return
     r.give(op.lhs, lambda: r.b.mul(g, r.now(op.rhs)))
     r.give(op.rhs, lambda: r.b.mul(g, r.now(op.lhs)))
 

@@ -88,7 +88,7 @@ def _build(plan: _Backward, r: Reverse, last: Value) -> None:
         handed_on = [r.take(op.loop.params[1 + k]) for k in plan.active]
         plan.order_matters = any(a is not b for a, b in zip(handed_on, adjoints, strict=False))
         plan.given = [value for value in plan.free if value in r.adjoints]
-        sums = [a if v not in r.adjoints else r.b.sum_of(a, r.take(v))
+        sums = [a if v not in r.adjoints else r.b.sum_early(a, r.take(v))
                 for v, a in zip(plan.free, adjoints[len(plan.active) :], strict=True)]
         r.b.emit(Yield(values=(*(following if plan.forward else ()), *handed_on, *sums)))
     plan.block = block

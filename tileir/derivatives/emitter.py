@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tilewright.tileir.analysis.floats import round_to
-from tilewright.tileir.builder import Builder
-from tilewright.tileir.core import Op, Value
+from tilewright.tileir.builder import Builder, OpT
+from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.dtypes import DType, float32
 from tilewright.tileir.ops.arith import Add, Compare, Constant, Div, Mul, Select, Sub
 from tilewright.tileir.ops.arrays import BlockId, NumBlocks
@@ -28,7 +28,15 @@ def adjoint_type(type_: TileType) -> TileType:
 
 
 class Emitter(Builder):
-    """Appends ops to a block; each call gives the new value."""
+    """Appends ops to a block; each call gives the new value. `made` has all of them, but not what `replay` copies."""
+
+    def __init__(self, block: Block) -> None:
+        super().__init__(block)
+        self.made: set[Op] = set()
+
+    def emit(self, op: OpT, hint: str = "") -> OpT:
+        self.made.add(op)
+        return super().emit(op, hint)
 
     def add(self, lhs: Value, rhs: Value) -> Value:
         return self.value(Add(lhs=lhs, rhs=rhs))
@@ -44,6 +52,16 @@ class Emitter(Builder):
             return self.add(before, made)
         op.acc = before
         return made
+
+    def sum_early(self, before: Value, made: Value) -> Value:
+        """`sum_of`, of a sum from around the block, as soon as the other adjoint is there: what it came from need not
+        be kept until the block's end."""
+        last = self.block.ops[-1] if self.block.ops else None
+        total = self.sum_of(before, made)
+        ops = self.block.ops
+        if made.op in ops and ops[-1] is not last:
+            ops.insert(ops.index(made.op) + 1, ops.pop())
+        return total
 
     def sub(self, lhs: Value, rhs: Value) -> Value:
         return self.value(Sub(lhs=lhs, rhs=rhs))
@@ -73,6 +91,9 @@ class Emitter(Builder):
         return self.constant(number, value.type)
 
     def scaled(self, value: Value, number: float) -> Value:
+        """The value times a number; what is repeated is multiplied once."""
+        if isinstance(value.op, Broadcast):
+            return self.spread(self.scaled(value.op.src, number), value.type.shape)
         return self.mul(value, self.like(value, number))
 
     def reshape(self, value: Value, shape: Sequence[int]) -> Value:

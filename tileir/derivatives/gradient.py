@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.analysis.unit import Unit
+from tilewright.tileir.contract import contract_fma
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.derivatives import decisions
 from tilewright.tileir.derivatives.activity import reaching_values, varied_values
@@ -38,12 +39,13 @@ class Wishes:
     """What is asked of a gradient, as positions of parameters. `stored_once`: outputs each element of which the kernel
     stores once, a promise; `residuals`, those that hold what the kernel has stored there; `overwrite`, those of `wrt`
     whose gradients are stored in the place of what was there. `blocks`: a block computes one tile of each gradient, and
-    the kernel's grid comes as so many scalars."""
+    the kernel's grid comes as so many scalars. `fuse`: products of adjoints may become part of a sum, rounded once."""
 
     stored_once: frozenset[int] = frozenset()
     residuals: frozenset[int] = frozenset()
     overwrite: frozenset[int] = frozenset()
     blocks: int | None = None
+    fuse: bool = True
 
 
 def gradient(
@@ -72,7 +74,8 @@ def before_gradient(
     task = _Task(prepared(counted(function), outputs, wishes.residuals), outputs, wrt, wishes, name)
     derived, r = task.adjoint({}, workspace)
     assert wishes.blocks is not None
-    return before_tiles(derived, tiles_of(derived, r), wishes.blocks, derived.params[-1])
+    before = before_tiles(derived, tiles_of(derived, r), wishes.blocks, derived.params[-1])
+    return task.fused(before, r)
 
 
 def needed(
@@ -143,7 +146,14 @@ class _Task:
         unwiden(derived)
         turn_tiles(derived)
         dce(Unit(derived))
-        return derived, r
+        return self.fused(derived, r), r
+
+    def fused(self, derived: Function, r: Reverse) -> Function:
+        """The function, with products in the sums of adjoints. What is rematerialised of the kernel stays as it is: to
+        the bit what the kernel has stored, of which a gradient may ask where it was largest, say."""
+        if self.wishes.fuse:
+            contract_fma(derived, r.b.made)
+        return derived
 
     def adjoint(self, loops: Mapping[Op, list[int]], workspace: Type | None) -> tuple[Function, Reverse]:
         """The function that adds to gradients, over the grid of the kernel, and how it was made."""

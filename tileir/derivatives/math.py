@@ -55,7 +55,7 @@ SLOPES: dict[type[math.Unary], Slope] = {
     math.Log2: lambda b, g, x, y: b.div(b.scaled(g, 1.0 / log(2.0)), x),
     math.Log1p: lambda b, g, x, y: b.div(g, _plus(b, x, 1.0)),
     math.Sqrt: lambda b, g, x, y: b.div(b.scaled(g, 0.5), y),
-    math.Rsqrt: lambda b, g, x, y: b.mul(b.scaled(g, -0.5), b.div(y, x)),
+    math.Rsqrt: lambda b, g, x, y: b.mul(b.scaled(g, -0.5), b.mul(_square(b, y), y)),
     math.Sin: lambda b, g, x, y: b.mul(g, b.value(math.Cos(src=x))),
     math.Cos: lambda b, g, x, y: b.neg(b.mul(g, b.value(math.Sin(src=x)))),
     math.Tan: lambda b, g, x, y: b.mul(g, _plus(b, _square(b, y), 1.0)),

@@ -38,8 +38,8 @@ class Body:
 
     def registers(self, without: Collection[Value] = ()) -> int:
         """The most registers of a thread in tiles that are live across the start of a phase, but for those in
-        `without`. Tiles that the body takes from outside or carries are live throughout; OTHER covers single
-        registers."""
+        `without`. Tiles that the body takes from outside are live throughout, those that it carries until they are
+        read last; OTHER covers single registers."""
         key = frozenset(without)
         if key not in self._registers:
             self._registers[key] = self._crossing(key)
@@ -47,19 +47,20 @@ class Body:
 
     def _crossing(self, without: Collection[Value]) -> int:
         last: dict[Value, int] = {}
+        here = {*self.block.params, *(v for op in self.block.ops for v in op.results)}.difference(without)
         for op in self.block.ops:
             for value in all_reads(op):
-                if value.op in self.phase and value not in without:
+                if value in here:
                     last[viewed(value if self.repeats else kept_by(viewed(value)))] = self.phase[op]
-        outside = {viewed(v) for v in (*taken(self.block), *self.block.params)}.difference(map(viewed, without))
+        outside = {viewed(v) for v in taken(self.block)}.difference(map(viewed, without))
         held = {v: count for v in (*last, *outside) if not is_uniform(v) and (count := registers_of(v)) > 1}
         crossing = (sum(count for v, count in held.items() if v in outside or self._made(v) < start <= last[v])
                     for start in range(1, self.last + 1))
         return max(crossing, default=0)
 
     def _made(self, value: Value) -> int:
-        """The phase in which a value is computed; after the last for what is not computed here."""
-        return self.last if value.op is None else self.phase.get(value.op, self.last)
+        """The phase in which a value is computed: what the body carries is there before."""
+        return 0 if value.op is None else self.phase.get(value.op, self.last)
 
 
 def bodies(function: Function) -> Iterator[Body]:

@@ -13,6 +13,7 @@ from support.pass_kernels import FOLDER
 import tilewright as tw
 from tilewright.backend_ptx.ops.layout import KeepRegisters
 from tilewright.backend_ptx.ops.shared import SharedAlloc
+from tilewright.backend_ptx.passes.pressure.bodies import bodies
 from tilewright.backend_ptx.pipeline import run_passes
 from tilewright.backend_ptx.targets import get_target
 from tilewright.tileir.core import Function
@@ -134,3 +135,32 @@ def test_narrow_rows_are_prefetched_where_occupancy_hides_no_latency(
 ) -> None:
     loop = persistent(kernel, width, "pipeline_loops", weights)
     assert loads(loop) == ([] if prefetched else ["x"])
+
+
+@tw.tile_kernel
+def sums_of_columns(x, y, out, sums, EARLY: tw.Constant[bool]):
+    """Adds rows up, before the reduction of each row or after it."""
+    total = tw.zeros((1, 4096), tw.float32)
+    for i in range(tw.bid(0), x.shape[0], tw.num_blocks(0)):
+        t = tw.load(x, (i, 0), (1, 4096))
+        u = tw.load(y, (i, 0), (1, 4096))
+        if EARLY:
+            total += u
+        tw.store(out, (i, 0), t / tw.sum(t * u, axis=1, keepdims=True))
+        if not EARLY:
+            total += u
+    tw.store(sums, (tw.bid(0), 0), total)
+
+
+def test_what_a_loop_carries_is_live_until_it_is_read_last() -> None:
+    """The old sum is gone when the new one is there: across the reduction one of them is live, and the row; the other
+    row, too, where the sum still awaits it."""
+    def across(early: bool) -> int:
+        x = tw.spec("f32[512,4096]")
+        function = parse(str(sums_of_columns.ir(x, x, x, x, early)))
+        run_passes(function, get_target("sm_90a"), until="relieve_pressure")
+        [body] = [body for body in bodies(function) if body.repeats and body.phase]
+        return body.registers()
+
+    each = 4096 // (4 * 32)
+    assert (across(True), across(False)) == (2 * each, 3 * each)

@@ -1,4 +1,4 @@
-"""Clean-up at the end of a translation: products and sums become fma, unused constants and extents go.
+"""Clean-up at the end of a translation or derivation: products and sums become fma, unused constants and extents go.
 
     %p = mul(%a, %b)                    %s = fma(%a, %b, %c)
     %s = add(%p, %c)          ->
@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Container
 
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.dtypes import bfloat16, float16, float32, float64
@@ -19,8 +20,9 @@ from tilewright.tileir.ops.shape import Broadcast
 _FLOATS = (float16, bfloat16, float32, float64)
 
 
-def contract_fma(function: Function) -> None:
-    """Fuse every float product that is used once, by a sum or difference in its block with the same options.
+def contract_fma(function: Function, sums: Container[Op] | None = None) -> None:
+    """Fuse every float product that is used once, by a sum or difference in its block with the same options, one of
+    `sums` where these are given.
 
     What is fused is decided here, before anyone sees the IR, so that all executors round alike.
     """
@@ -28,15 +30,17 @@ def contract_fma(function: Function) -> None:
     uses = count_uses(function, but=Breakpoint)  # a debugger that looks on changes no result
     for block in all_blocks(function.body):
         if any(type(op) is Mul for op in block.ops):
-            block.ops = _contract_block(block, uses, shown)
+            block.ops = _contract_block(block, uses, shown, sums)
 
 
-def _contract_block(block: Block, uses: Counter[Value], shown: set[Value]) -> list[Op]:
+def _contract_block(
+    block: Block, uses: Counter[Value], shown: set[Value], sums: Container[Op] | None,
+) -> list[Op]:
     products = {op.result: op for op in block.ops if type(op) is Mul and uses[op.result] == 1}
     out: list[Op] = []
     gone: set[Op] = set()
     for op in block.ops:
-        if isinstance(op, (Add, Sub)) and op.result.type.dtype in _FLOATS:
+        if isinstance(op, (Add, Sub)) and op.result.type.dtype in _FLOATS and (sums is None or op in sums):
             product = _product_of(op, products)
             if product is not None:
                 out += _fused(op, product)
