@@ -172,13 +172,18 @@ class BulkWriter:
             rewriter.emit(TmaAcquire(array=root_of(store.array), active=None, warps=warps, role=MAIN))
         state.since = (state.since or set()) | {memory}
 
-    def piece(self, rewriter: Rewriter, store: Store, part: Value, index: tuple[Value, ...]) -> None:
-        """Store one sub-tile through the next buffer."""
-        state, boxes = self._state(rewriter.block), self.boxes[store]
-        buffer = self._buffer(rewriter, buffer_type(store, boxes))
+    def ready(self, rewriter: Rewriter, store: Store) -> Value:
+        """The next buffer, once copies have read it."""
+        state = self._state(rewriter.block)
+        buffer = self._buffer(rewriter, buffer_type(store, self.boxes[store]))
         if buffer in state.last:
             pending = min(state.started - state.last[buffer], MAX_PENDING)
             rewriter.emit(TmaStoreWait(buffer=buffer, pending=pending))
+        return buffer
+
+    def piece(self, rewriter: Rewriter, store: Store, buffer: Value, part: Value, index: tuple[Value, ...]) -> None:
+        """Store one sub-tile through a buffer that is ready."""
+        state, boxes = self._state(rewriter.block), self.boxes[store]
         rewriter.emit(SharedStore(buffer=buffer, slot=None, value=part))
         copy = TmaStore(
             buffer=buffer, array=store.array, index=index, steps=part.type.shape, order=store.order, box=boxes.shape,

@@ -37,7 +37,7 @@ loads, addresses and masks in threads, and overlaps with what they do next.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import cycle, product
+from itertools import cycle
 
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.exchange import exchange_layout
@@ -46,16 +46,16 @@ from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
 from tilewright.backend_ptx.passes.layouts.rules import replay, rule_of
 from tilewright.backend_ptx.passes.stores.bulk_stores import BulkWriter, find_bulk_stores
+from tilewright.backend_ptx.passes.stores.epilogues import Places, SubTiles, find_epilogue
 from tilewright.backend_ptx.passes.stores.pieces import Pieces, could_be_longer, find_pieces
+from tilewright.tileir.analysis.places import movable_loads
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.core import Op, Value
-from tilewright.tileir.dtypes import DType, int64
+from tilewright.tileir.dtypes import DType
 from tilewright.tileir.enums import MemoryOrder
 from tilewright.tileir.layout import Layout
-from tilewright.tileir.ops.arith import Add, Mul
 from tilewright.tileir.ops.control import If
 from tilewright.tileir.ops.memory import Load, Store
-from tilewright.tileir.ops.shape import Extract
 from tilewright.tileir.passes.dce import dce
 from tilewright.tileir.rewrite import Rewriter, rewrite
 from tilewright.tileir.types import SharedType
@@ -71,8 +71,12 @@ def split_stores(c: Compilation) -> Preserved:
         return ALL
     conversions = {conversion for store in found if (conversion := _conversion(store)) is not None}
     gone: set[Op] = {op for op in conversions if all(user in found for user in c.uses[op.result])}
-    rule = _Split(c, found, gone, BulkWriter(c, boxes)).rule
-    rewrite(c.function, {type(op): rule for op in (c.function.body.terminator, *found, *gone, *c.parents.values())})
+    split = _Split(c, found, gone, BulkWriter(c, boxes))
+    ops = (c.function.body.terminator, *found, *gone, *split.places, *c.parents.values())
+    rewrite(c.function, {type(op): split.rule for op in ops})
+    if split.places:
+        c.forget()
+        dce(c)  # the whole tiles of epilogues
     return NONE
 
 
@@ -172,6 +176,11 @@ def _source(op: Store) -> Value:
     return op.value if conversion is None else conversion.src
 
 
+def _ends(op: Store) -> list[Op]:
+    """A store and its conversion."""
+    return [end for end in (op, _conversion(op)) if end is not None]
+
+
 def _runs_once(store: Store, conversion: ConvertLayout, c: Compilation) -> bool:
     """Whether the store executes at most once per execution of the conversion."""
     return all(isinstance(op, If) or op in c.around(conversion) for op in c.around(store))
@@ -188,9 +197,20 @@ class _Split:
         self.gone = gone
         self.target = c.target
         self.bulk = bulk
+        movable = movable_loads(c)
+        epilogues = {store: find_epilogue(store, _ends(store), _source(store), pieces, movable, c)
+                     for store, pieces in found.items()}
+        self.tiles = {store: SubTiles(_source(store), pieces, epilogues[store]) for store, pieces in found.items()}
+        self.places: dict[Op, list[SubTiles]] = {}
+        for tiles in self.tiles.values():
+            if tiles.epilogue is not None:
+                self.places.setdefault(tiles.epilogue.place, []).append(tiles)
         self.last = c.function.body.terminator
 
     def rule(self, rewriter: Rewriter, op: Op) -> None:
+        for tiles in self.places.get(op, ()):
+            assert tiles.epilogue is not None
+            tiles.begin(rewriter, tiles.epilogue)
         if isinstance(op, Store) and op in self.found:
             self._store(rewriter, op)
         elif op not in self.gone:
@@ -200,23 +220,22 @@ class _Split:
             rewriter.keep(op)
 
     def _store(self, rewriter: Rewriter, op: Store) -> None:
-        pieces, source, bulk = self.found[op], _source(op), op in self.bulk.boxes
+        pieces, tiles, bulk = self.found[op], self.tiles[op], op in self.bulk.boxes
         if bulk:
             self.bulk.begin(rewriter, op)
-        buffers = None if bulk or not pieces.crosses else self._buffers(rewriter, pieces, source.type.dtype)
-        counts = [n // m for n, m in zip(op.steps, pieces.shape, strict=True)]
-        first = [_scaled(rewriter, i, count) for i, count in zip(op.index, counts, strict=True)]
-        for place in product(*map(range, counts)):
-            at = tuple(map(rewriter.number, place))
-            part = rewriter.value(Extract(src=source, index=at, shape=pieces.shape), source.hint).lay_out(pieces.source)
-            index = tuple(_moved(rewriter, i, p, n) for i, p, n in zip(first, place, counts, strict=True))
+        buffers = None if bulk or not pieces.crosses else self._buffers(rewriter, pieces, op.value.type.dtype)
+        places = Places(rewriter, op, pieces.shape)
+        for place in tiles.every:
+            index = places.index(rewriter, place)
+            buffer = self.bulk.ready(rewriter, op) if bulk else next(buffers) if buffers is not None else None
+            part = tiles.make(rewriter, place, buffer)
             if bulk:
-                self.bulk.piece(rewriter, op, part, index)
+                assert buffer is not None
+                self.bulk.piece(rewriter, op, buffer, part, index)
                 continue
-            if buffers is None:
+            if buffer is None:
                 value = rewriter.value(ConvertLayout(src=part), part.hint)
             else:
-                buffer = next(buffers)
                 rewriter.emit(SharedStore(buffer=buffer, slot=None, value=part))
                 value = rewriter.value(SharedLoad(buffer=buffer, slot=None, index=(), shape=pieces.shape), part.hint)
             attributes = {**op.attributes, "steps": pieces.shape}
@@ -228,16 +247,3 @@ class _Split:
         type_ = SharedType(dtype, pieces.shape, layout=exchange_layout(
             pieces.source, pieces.target, dtype.bytes, self.target.has_stmatrix))
         return cycle([rewriter.value(SharedAlloc(type=type_)) for _ in range(2 if pieces.count > 2 else 1)])
-
-
-def _scaled(rewriter: Rewriter, index: Value, count: int) -> Value:
-    """The index of a tile's first sub-tile, in 64 bits: tiles far outside the array must stay outside."""
-    if count == 1:
-        return index
-    return rewriter.value(Mul(lhs=rewriter.cast(index, int64), rhs=rewriter.number(count, int64)))
-
-
-def _moved(rewriter: Rewriter, first: Value, number: int, count: int) -> Value:
-    if count == 1 or number == 0:
-        return first
-    return rewriter.value(Add(lhs=first, rhs=rewriter.number(number, int64)))
