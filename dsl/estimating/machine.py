@@ -112,10 +112,12 @@ def machine_code(stages: Stages, grid: tuple[int, int, int], device: DeviceLimit
 
 
 def _share(sectors: dict[str, dict[str, Sectors]], occupancy: Occupancy, ctas: int, sms: int) -> float:
-    """Of the loads of tiles that all CTAs load, how many reach L2: one for each SM where what its CTAs load fits L1
-    together, else one for each SM and wave."""
-    loaded = sum(parts[READ].fetched for parts in sectors.values() if READ in parts) * SECTOR
-    fits = loaded / ctas * occupancy.resident <= occupancy.l1_bytes
+    """Of the loads of tiles that all CTAs load, how many reach L2: one for each SM where L1 has room for these tiles
+    and for what its CTAs load besides, else one for each SM and wave."""
+    reads = [parts[READ] for parts in sectors.values() if READ in parts]
+    common = sum(found.common for found in reads)
+    besides = sum(found.fetched for found in reads) - common
+    fits = (common + besides * occupancy.resident) / ctas * SECTOR <= occupancy.l1_bytes
     waves = 1 if fits else -(-ctas // (sms * max(occupancy.resident, 1)))
     return min(1.0, sms * waves / ctas)
 
