@@ -8,15 +8,15 @@ global memory that the kernel indexes as it indexes the list.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.layouts.bulk import MAX_RANK, BulkCopy, bulk_copy, inner_axis, part_of_slot, tma_refusal
 from tilewright.backend_ptx.map_records import TensorMapSpec
 from tilewright.backend_ptx.ops.bulk import TmaLoad, TmaStore
+from tilewright.tileir.analysis.described import Described, described
 from tilewright.tileir.analysis.facts import Facts
 from tilewright.tileir.core import Function, Value
-from tilewright.tileir.ops.arrays import ListItem, SliceArray
 from tilewright.tileir.rules import RuleTable
 
 
@@ -43,50 +43,6 @@ def _inner(op: TmaLoad | TmaStore) -> int:
     inner = inner_axis(op.array.type, op.shape, op.steps, op.order)
     assert inner is not None, f"{op.array.type} cannot be copied by TMA"
     return inner
-
-
-class Described(NamedTuple):
-    """An array as tensor maps have it: `root` is the parameter `param`, or the array at the place `entry` of that
-    list; the array is what remains of it after `slices`, the last first."""
-
-    param: Value
-    root: Value
-    entry: Value | None = None
-    slices: tuple[SliceArray, ...] = ()
-
-    @property
-    def clips(self) -> tuple[int, ...]:
-        """The axes along which it is sliced."""
-        return tuple(sorted({op.axis for op in self.slices}))
-
-    @property
-    def scalars(self) -> tuple[Value, ...]:
-        """What the place of the array is computed from."""
-        bounds = (bound for op in self.slices for bound in (op.start, op.stop))
-        return (*bounds, *(() if self.entry is None else (self.entry,)))
-
-
-def root_of(array: Value) -> Value:
-    """The array that slices are made of."""
-    while isinstance(array.op, SliceArray):
-        array = array.op.array
-    return array
-
-
-def in_table(array: Value) -> bool:
-    """Whether its tensor maps are in the table of a list."""
-    return isinstance(root_of(array).op, ListItem)
-
-
-def described(array: Value, params: Sequence[Value]) -> Described | None:
-    """None for what the launch cannot see: an array that a loop carries, or that a branch chooses."""
-    root, slices = root_of(array), list[SliceArray]()
-    while isinstance(array.op, SliceArray):
-        slices.append(array.op)
-        array = array.op.array
-    op = root.op
-    param, entry = (op.list, op.index) if isinstance(op, ListItem) else (root, None)
-    return Described(param, root, entry, tuple(slices)) if param in params else None
 
 
 def refusal(access: Any, shape: Sequence[int], steps: Sequence[int], found: Described, facts: Facts) -> str | None:

@@ -21,7 +21,8 @@ from tilewright.backend_ptx.lower.shared import SPACE, SYMBOL, SharedRef, linear
 from tilewright.backend_ptx.map_records import FAR, MAP_BYTES
 from tilewright.backend_ptx.ops import bulk as ops
 from tilewright.backend_ptx.roles import PRODUCER
-from tilewright.backend_ptx.tensor_maps import copy_of, described, part_shape, tensor_map_spec
+from tilewright.backend_ptx.tensor_maps import copy_of, part_shape, tensor_map_spec
+from tilewright.tileir.analysis.described import described
 from tilewright.tileir.core import Function, Value
 
 _LOW, _HIGH = -(1 << 31), (1 << 31) - 1

@@ -17,12 +17,11 @@ from tilewright.backend_ptx.layouts.queries import registers
 from tilewright.backend_ptx.ops.arith import DivideBy
 from tilewright.backend_ptx.ops.layout import KeepRegisters
 from tilewright.backend_ptx.ops.matmul import Product
-from tilewright.tileir.analysis.live import live_ranges, taken
+from tilewright.tileir.analysis.live import held_by_outstanding, live_ranges, taken
 from tilewright.tileir.analysis.places import late_loads
 from tilewright.tileir.analysis.recomputation import is_widening, recomputation
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Block, Function, Op, Value
-from tilewright.tileir.engines import REGISTERS
 from tilewright.tileir.ops.arith import Constant, Div
 from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.math import FloatUnary
@@ -78,7 +77,7 @@ def live_registers(function: Function, body: Block | None = None) -> int:
 def registers_at(function: Function, body: Block | None = None) -> Iterator[tuple[Op, int]]:
     """What is live before each op of a function, or of a body, and what is live after it."""
     blocks = [function.body, *(block for op in function.walk() for block in op.blocks)]
-    outstanding = {op: values for block in blocks for op, values in _held_by_outstanding(block).items()}
+    outstanding = {op: values for block in blocks for op, values in held_by_outstanding(block).items()}
     held: dict[Value, tuple[Value, int]] = {}
     late = {op.result for op in late_loads(Unit(function)) if is_long(op.result)}
 
@@ -152,22 +151,3 @@ def computed_again(value: Value) -> Sequence[Op]:
 def is_dear(op: Op) -> bool:
     """Whether an element takes several instructions."""
     return isinstance(op, (FloatUnary, Div, DivideBy))
-
-
-def _held_by_outstanding(block: Block) -> dict[Op, list[Value]]:
-    """For each wait of the block, and its end, the register operands of MMAs that may be outstanding there."""
-    out: dict[Op, list[Value]] = {}
-    running: list[Value] = []
-    for op in block.ops:
-        if not (op.starting or op.awaiting):
-            continue
-        effects = op.effects()
-        running += [s.memory for s in effects.starts if s.engine.multiplies and s.space is REGISTERS and not s.writes]
-        for engine, pending, _ in effects.completes:
-            if engine.multiplies:
-                out[op] = list(running)
-                if pending == 0:
-                    running.clear()
-    if running and block.ops:
-        out[block.ops[-1]] = running
-    return out

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from tilewright.tileir.core import Block, Op, Value
+from tilewright.tileir.engines import REGISTERS
 
 Live = dict[Value, int]
 """The values live at a point, and what each of them takes."""
@@ -47,3 +48,22 @@ def taken(block: Block) -> set[Value]:
         for inner in op.blocks:
             own.update(inner.params)
     return used - own
+
+
+def held_by_outstanding(block: Block) -> dict[Op, list[Value]]:
+    """For each wait of the block, and its end, the register operands of MMAs that may be outstanding there."""
+    out: dict[Op, list[Value]] = {}
+    running: list[Value] = []
+    for op in block.ops:
+        if not (op.starting or op.awaiting):
+            continue
+        effects = op.effects()
+        running += [s.memory for s in effects.starts if s.engine.multiplies and s.space is REGISTERS and not s.writes]
+        for engine, pending, _ in effects.completes:
+            if engine.multiplies:
+                out[op] = list(running)
+                if pending == 0:
+                    running.clear()
+    if running and block.ops:
+        out[block.ops[-1]] = running
+    return out

@@ -28,9 +28,10 @@ from tilewright.backend_ptx.ops.matmul import MmaScaledSync, Product
 from tilewright.backend_ptx.ops.warpgroup import Stage
 from tilewright.backend_ptx.passes.layouts.classes import Anchor, Classes, LayoutClass
 from tilewright.backend_ptx.passes.layouts.rules import RULES, meet, rule_of
-from tilewright.backend_ptx.passes.matmul.operands import dense_axis, is_moved_only, is_of_sums, source_of, staged_type
+from tilewright.backend_ptx.passes.matmul.operands import dense_axis, is_of_sums, staged_type
 from tilewright.backend_ptx.passes.pipelining.legality import brought_loads
 from tilewright.tileir.analysis.axes import is_tile
+from tilewright.tileir.analysis.moved import is_moved_only, source_of
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.diagnostics import Span
 from tilewright.tileir.layout import Layout

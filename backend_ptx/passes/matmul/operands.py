@@ -13,42 +13,15 @@ from tilewright.backend_ptx.layouts.queries import vector_along
 from tilewright.backend_ptx.layouts.warpgroup import in_order_of_sums
 from tilewright.backend_ptx.ops.matmul import Product, left_outstanding
 from tilewright.backend_ptx.ops.warpgroup import Stage
+from tilewright.tileir.analysis.moved import Axes, keeps_axes, moved_axes, source_of, view_of
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Block, Op, Value
-from tilewright.tileir.dtypes import float32, tfloat32
 from tilewright.tileir.layout import Layout
-from tilewright.tileir.ops.convert import Cast
-from tilewright.tileir.ops.memory import Gather, Load
+from tilewright.tileir.ops.memory import Load
 from tilewright.tileir.ops.shape import Permute, Reshape
 from tilewright.tileir.types import SharedType
 
-Axes = list[int | None]
 MOST_STEPS = 32  # most ops between an operand and the load whose array decides the dense axis
-
-
-def is_moved_only(value: Value) -> bool:
-    """Whether an operand is a loaded or gathered tile, at most with permuted axes."""
-    return isinstance(source_of(value)[0].op, (Load, Gather))
-
-
-def source_of(value: Value) -> tuple[Value, list[Op]]:
-    """The value from which permutations and reshapes (of axes of length 1) make an operand, and these ops, last one
-    first.
-
-    A cast of float32 to tfloat32 counts as one of them: TMA rounds while it copies.
-    """
-    passed: list[Op] = []
-    op = value.op
-    while isinstance(op, Permute) or (isinstance(op, Reshape) and _keeps_axes(op)) or is_tf32_cast(op):
-        assert isinstance(op, (Permute, Reshape, Cast))
-        passed.append(op)
-        value = op.src
-        op = value.op
-    return value, passed
-
-
-def is_tf32_cast(op: Op | None) -> bool:
-    return isinstance(op, Cast) and op.dtype is tfloat32 and op.src.type.dtype is float32
 
 
 def slot_of(stage: Stage, shape: tuple[int, ...]) -> Layout:
@@ -64,10 +37,6 @@ def slot_of(stage: Stage, shape: tuple[int, ...]) -> Layout:
             place[axis] = part
         bases.append(place)
     return Layout({OFFSET: bases}, shape)
-
-
-def _keeps_axes(op: Reshape) -> bool:
-    return [n for n in op.shape if n > 1] == [n for n in op.src.type.shape if n > 1]
 
 
 def staged_type(op: Product, value: Value, inner_if_free: int) -> SharedType:
@@ -103,7 +72,7 @@ def dense_axis(value: Value) -> int | None:
         steps += 1
         if op is None or steps > MOST_STEPS:
             return None
-        if not (isinstance(op, Permute) or op.elementwise or (isinstance(op, Reshape) and _keeps_axes(op))):
+        if not (isinstance(op, Permute) or op.elementwise or (isinstance(op, Reshape) and keeps_axes(op))):
             return None
         path.append(op)
         tiles = [v for v in op.operands if getattr(v.type, "shape", ()) and v.type.size == op.results[0].type.size]
@@ -114,7 +83,7 @@ def dense_axis(value: Value) -> int | None:
     access = tile_access(load.array.type, load.order, load.steps, load.shape)
     axes: Axes = list(range(len(load.shape)))
     for op in reversed(path):
-        axes = _moved(op, axes)
+        axes = moved_axes(op, axes)
     return axes.index(access.order[0]) if access.contiguous and access.order[0] in axes else None
 
 
@@ -125,27 +94,6 @@ def _held_axis(value: Value) -> int | None:
         return None
     widths = [vector_along(layout, axis) for axis in range(len(value.type.shape))]
     return widths.index(max(widths)) if max(widths) > 1 else None
-
-
-def view_of(value: Value) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """(axes, shape) of a `shared_view` that shows what `source_of` finds as `value`."""
-    source, passed = source_of(value)
-    rank = len(source.type.shape)
-    axes: Axes = list(range(rank))
-    for op in reversed(passed):
-        axes = _moved(op, axes)
-    kept = [a for a in axes if a is not None]
-    return (*(a for a in range(rank) if a not in kept), *kept), tuple(value.type.shape)
-
-
-def _moved(op: Op, axes: Axes) -> Axes:
-    """Of which axes those of an op's result are, if `axes` says that of its source. None: a new one of length 1."""
-    if isinstance(op, Permute):
-        return [axes[a] for a in op.axes]
-    if not isinstance(op, Reshape):
-        return axes
-    long = iter([a for a, n in zip(axes, op.src.type.shape, strict=True) if n > 1])
-    return [next(long) if n > 1 else None for n in op.shape]
 
 
 def still_read(unit: Unit) -> set[Op]:

@@ -19,7 +19,7 @@ from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedStore
 from tilewright.backend_ptx.ops.warpgroup import ProxyFence, Stage, proxy_fences
 from tilewright.backend_ptx.passes.pipelining.emit import Carrier, Position
 from tilewright.backend_ptx.passes.pipelining.transfers import Channel, Transfer
-from tilewright.backend_ptx.tensor_maps import in_table, root_of
+from tilewright.tileir.analysis.described import in_list, root_of
 from tilewright.tileir.analysis.facts import Facts
 from tilewright.tileir.analysis.places import may_be_cut
 from tilewright.tileir.analysis.recurrences import Recurrence
@@ -69,7 +69,7 @@ class Tma(Carrier):
     def start(self, b: Builder, transfer: Transfer, at: Position) -> None:
         ring, load = self.ring, transfer.load
         assert at.parity is not None
-        if in_table(load.array):
+        if in_list(load.array):
             b.emit(TmaAcquire(array=root_of(load.array), active=None))
         if not self.announced:
             free = b.value(arith.Xor(lhs=at.parity, rhs=self.constants(1)))

@@ -13,12 +13,12 @@ from typing import NamedTuple
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.ops.engines import CP_ASYNC, TMA_LOAD
-from tilewright.backend_ptx.passes.matmul.operands import source_of
 from tilewright.backend_ptx.passes.pipelining.transfers import Channel, Ring, Transfer
 from tilewright.backend_ptx.resources.occupancy import AIM, IN_FLIGHT, resident, resident_aim, shared_of_cta
 from tilewright.backend_ptx.resources.registers import OTHER, live_registers
 from tilewright.backend_ptx.resources.shared import buffer_bytes, loop_bytes, other_bytes, staged_bytes
 from tilewright.backend_ptx.targets import KIB
+from tilewright.tileir.analysis.moved import source_of
 from tilewright.tileir.carried import body_of
 from tilewright.tileir.core import Op
 from tilewright.tileir.engines import THREADS, Engine

@@ -22,9 +22,9 @@ from typing import NamedTuple
 from tilewright.backend_ptx.ops.matmul import left_outstanding
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad
 from tilewright.backend_ptx.ops.warpgroup import SharedView, Stage
-from tilewright.backend_ptx.passes.matmul.operands import view_of
 from tilewright.backend_ptx.passes.pipelining.transfers import Channel, Ring, Transfer
 from tilewright.tileir.analysis.facts import Facts
+from tilewright.tileir.analysis.moved import view_of
 from tilewright.tileir.analysis.uses import all_reads, replace_everywhere
 from tilewright.tileir.builder import Builder, Constants
 from tilewright.tileir.carried import Loop, add_results, body_of, carry, hand_on

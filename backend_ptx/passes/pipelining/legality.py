@@ -24,23 +24,25 @@ from tilewright.backend_ptx.ops.engines import CP_ASYNC, TMA_LOAD
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import covering_wait, is_outstanding, left_outstanding
 from tilewright.backend_ptx.ops.warpgroup import Stage
-from tilewright.backend_ptx.passes.matmul.operands import dense_axis, slot_of, source_of
+from tilewright.backend_ptx.passes.matmul.operands import dense_axis, slot_of
 from tilewright.backend_ptx.passes.pipelining.addresses import change_of_array, early, find_address
 from tilewright.backend_ptx.passes.pipelining.transfers import Channel, RefusalError, Ring, Source, Transfer, name_of
-from tilewright.backend_ptx.tensor_maps import described, refusal
+from tilewright.backend_ptx.tensor_maps import refusal
+from tilewright.tileir.analysis.described import described
+from tilewright.tileir.analysis.moved import source_of
 from tilewright.tileir.analysis.recurrences import find_recurrence
+from tilewright.tileir.analysis.scalars import deciding, known_without_tiles
 from tilewright.tileir.analysis.unit import Unit
-from tilewright.tileir.carried import Loop, body_of, condition_of, maker_of, origins
+from tilewright.tileir.carried import Loop, body_of
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.engines import THREADS
 from tilewright.tileir.enums import MemoryOrder, PaddingMode
 from tilewright.tileir.iterations import Iterations
 from tilewright.tileir.ops.arith import Constant
-from tilewright.tileir.ops.control import For, If, While
+from tilewright.tileir.ops.control import For, While
 from tilewright.tileir.ops.memory import Gather, Load
 from tilewright.tileir.passes.start_early import bring_up
 from tilewright.tileir.plan import Decision
-from tilewright.tileir.types import ArrayType
 
 # Smaller tiles do not pay for an mbarrier, and the swizzles of tensor cores need as much.
 LEAST_BYTES = 1024
@@ -118,37 +120,12 @@ def tma_reason(load: Load, unit: Compilation) -> str | None:
     around = unit.around(load)
     if any(isinstance(op, While) and unit.homes[inner] is op.before for inner, op in pairwise((load, *around))):
         return decisions.WHILE_CONDITION
-    if not _known_to_producer([v for op in around for v in _deciding(op)], unit):
+    if not known_without_tiles([v for op in around for v in deciding(op)], unit):
         return decisions.RUNS_FROM_THREADS
-    if not _known_to_producer([*load.index, *place.scalars], unit):
+    if not known_without_tiles([*load.index, *place.scalars], unit):
         return decisions.PLACE_FROM_THREADS
     size = load.result.type.bytes
     return decisions.few_bytes(size) if size < LEAST_BYTES else None
-
-
-def _deciding(op: Op) -> Sequence[Value]:
-    """The values that decide whether and how often the bodies of a structured op run."""
-    if isinstance(op, While):
-        return [condition_of(op).cond]
-    return [op.cond] if isinstance(op, If) else op.operands[:3]
-
-
-def _known_to_producer(values: Sequence[Value], unit: Unit) -> bool:
-    """Whether a producer, which holds no tiles, can compute the values itself."""
-    dependences, parents = unit.dependences, unit.parents
-
-    def computable(value: Value) -> bool:
-        op = maker_of(value, parents)
-        if op is None:
-            return True
-        if not isinstance(value.type, ArrayType) and getattr(value.type, "size", 1) > 1:
-            return False
-        if op.blocks or not op.effectful:
-            return isinstance(op, (For, While)) or not op.blocks
-        effects = op.effects()
-        return not (effects.kept or any(dependences.alias_class(m) in dependences.changing for m in effects.reads))
-
-    return all(map(computable, origins(values, parents)))
 
 
 def tma_transfer(loop: Loop, load: Load, unit: Compilation) -> Transfer:

@@ -14,13 +14,13 @@ from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.flat import log2
 from tilewright.backend_ptx.ops.matmul import MmaFma, Product, padded
-from tilewright.backend_ptx.passes.matmul.operands import is_moved_only
 from tilewright.backend_ptx.resources.occupancy import IN_FLIGHT, STEP, resident
 from tilewright.backend_ptx.resources.registers import OTHER, REGISTER_BYTES, STRIP, computed_again
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.axes import is_tile
 from tilewright.tileir.analysis.held_tiles import crossing_bytes, held, live_tile_bytes, peak_tile_bytes
 from tilewright.tileir.analysis.live import taken
+from tilewright.tileir.analysis.moved import is_moved_only
 from tilewright.tileir.analysis.places import late_loads
 from tilewright.tileir.analysis.recomputation import is_widening
 from tilewright.tileir.analysis.unit import ALL, Preserved

@@ -19,7 +19,8 @@ from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedStore
 from tilewright.backend_ptx.ops.warpgroup import proxy_fences
 from tilewright.backend_ptx.passes.stores.pieces import Pieces
 from tilewright.backend_ptx.resources.shared import buffer_bytes, other_bytes
-from tilewright.backend_ptx.tensor_maps import described, in_table, refusal, root_of
+from tilewright.backend_ptx.tensor_maps import refusal
+from tilewright.tileir.analysis.described import described, in_list, root_of
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.engines import MAIN, THREADS
 from tilewright.tileir.enums import MemoryOrder
@@ -167,7 +168,7 @@ class BulkWriter:
         if wait:
             rewriter.emit(TmaStoreWait(buffer=None, pending=0, written=True))
             state.since = set()
-        if in_table(store.array):
+        if in_list(store.array):
             warps = self.boxes[store].warps
             rewriter.emit(TmaAcquire(array=root_of(store.array), active=None, warps=warps, role=MAIN))
         state.since = (state.since or set()) | {memory}

@@ -1,0 +1,62 @@
+"""Operands that are other tiles with their axes moved: what they come from, and as which of its axes."""
+
+from __future__ import annotations
+
+from tilewright.tileir.core import Op, Value
+from tilewright.tileir.dtypes import float32, tfloat32
+from tilewright.tileir.ops.convert import Cast
+from tilewright.tileir.ops.memory import Gather, Load
+from tilewright.tileir.ops.shape import Permute, Reshape
+
+Axes = list[int | None]
+
+
+def is_moved_only(value: Value) -> bool:
+    """Whether an operand is a loaded or gathered tile, at most with permuted axes."""
+    return isinstance(source_of(value)[0].op, (Load, Gather))
+
+
+def source_of(value: Value) -> tuple[Value, list[Op]]:
+    """The value from which permutations and reshapes (of axes of length 1) make an operand, and these ops, last one
+    first.
+
+    A cast of float32 to tfloat32 counts as one of them: TMA rounds while it copies.
+    """
+    passed: list[Op] = []
+    op = value.op
+    while isinstance(op, Permute) or (isinstance(op, Reshape) and keeps_axes(op)) or is_tf32_cast(op):
+        assert isinstance(op, (Permute, Reshape, Cast))
+        passed.append(op)
+        value = op.src
+        op = value.op
+    return value, passed
+
+
+def is_tf32_cast(op: Op | None) -> bool:
+    return isinstance(op, Cast) and op.dtype is tfloat32 and op.src.type.dtype is float32
+
+
+def keeps_axes(op: Reshape) -> bool:
+    """Whether a reshape adds and drops axes of length 1 alone."""
+    return [n for n in op.shape if n > 1] == [n for n in op.src.type.shape if n > 1]
+
+
+def view_of(value: Value) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """(axes, shape) of a `shared_view` that shows what `source_of` finds as `value`."""
+    source, passed = source_of(value)
+    rank = len(source.type.shape)
+    axes: Axes = list(range(rank))
+    for op in reversed(passed):
+        axes = moved_axes(op, axes)
+    kept = [a for a in axes if a is not None]
+    return (*(a for a in range(rank) if a not in kept), *kept), tuple(value.type.shape)
+
+
+def moved_axes(op: Op, axes: Axes) -> Axes:
+    """Of which axes those of an op's result are, if `axes` says that of its source. None: a new one of length 1."""
+    if isinstance(op, Permute):
+        return [axes[a] for a in op.axes]
+    if not isinstance(op, Reshape):
+        return axes
+    long = iter([a for a, n in zip(axes, op.src.type.shape, strict=True) if n > 1])
+    return [next(long) if n > 1 else None for n in op.shape]
