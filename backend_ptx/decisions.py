@@ -236,6 +236,11 @@ def thread_store(name: str, why: str, span: Span) -> Decision:
     return Decision("stores", f"{name} by threads", why, span)
 
 
+def epilogue(names: Sequence[str], shape: Sequence[int], ahead: int, count: int, span: Span) -> Decision:
+    parts = f"{' and '.join(names)} in sub-tiles of {'x'.join(map(str, shape))}"
+    return Decision("epilogue", parts, f"registers hold {ahead} of {count} beside the one that is stored", span)
+
+
 def early_mmas(carried: int) -> Decision:
     kept = f", {carried} outstanding into the next iteration" if carried else ""
     return Decision("mmas", f"started early{kept}", "what does not need their results runs meanwhile")

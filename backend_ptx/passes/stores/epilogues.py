@@ -23,6 +23,7 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import islice, product
 from typing import NamedTuple
 
+from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts import transform
 from tilewright.backend_ptx.layouts.exchange import within_warp
@@ -93,7 +94,10 @@ def find_epilogue(
     if innermost or not whole or len(whole) == sum(not is_uniform(value) for value in taken):
         return None
     made = [after.index(v.op) + 1 for load, *_ in found for v in load.index if v.op in after]
-    return Epilogue(ops, found, after[max(made, default=0)], _ahead(ops, found, after, pieces.count, c))
+    ahead = _ahead(ops, found, after, pieces.count, c)
+    names = dict.fromkeys(load.array.hint or decisions.AN_ARRAY for load, *_ in found)
+    c.decide(decisions.epilogue(list(names), pieces.shape, ahead, pieces.count, store.span))
+    return Epilogue(ops, found, after[max(made, default=0)], ahead)
 
 
 def _ahead(ops: list[Op], loads: list[Loaded], after: list[Op], count: int, c: Compilation) -> int:

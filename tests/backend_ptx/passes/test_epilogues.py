@@ -65,6 +65,8 @@ def test_no_whole_tile_goes_through_shared_memory() -> None:
     assert not any(isinstance(op, ConvertLayout) and op.crosses for op in function.walk())
     assert [op.shape for op in function.walk() if isinstance(op, SharedLoad)] == [(128, 64)] * 4
     assert slots(function) == (4,)
+    [said] = [d for d in function.decisions if d.name == "epilogue"]
+    assert said.value == "bias and residual in sub-tiles of 128x64"
 
 
 def test_rows_are_loaded_in_the_layout_of_their_users() -> None:
