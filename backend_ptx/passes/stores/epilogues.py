@@ -32,21 +32,18 @@ from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.shared import SharedLoad, SharedStore
 from tilewright.backend_ptx.passes.stores.pieces import Pieces
 from tilewright.backend_ptx.resources.occupancy import register_cap
-from tilewright.backend_ptx.resources.registers import OTHER, STRIP, is_dear, is_uniform, registers_at, registers_of
+from tilewright.backend_ptx.resources.registers import OTHER, is_uniform, registers_at, registers_of
 from tilewright.backend_ptx.roles import plan_roles
 from tilewright.tileir.analysis.chains import after_inner_blocks, chain_to, only_used_by
 from tilewright.tileir.analysis.recomputation import is_widening
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.dtypes import int64
-from tilewright.tileir.enums import RoundingMode
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.arith import Add, Constant, Mul
 from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.memory import Load, Store, TileAccess
 from tilewright.tileir.ops.shape import Broadcast, Extract, Reshape
 from tilewright.tileir.rewrite import Rewriter
-
-DEAR = 4 * STRIP  # registers for what a function such as exp computes with, of each element of a strip
 
 
 class Part(NamedTuple):
@@ -102,14 +99,13 @@ def find_epilogue(
 
 def _ahead(ops: list[Op], loads: list[Loaded], after: list[Op], count: int, c: Compilation) -> int:
     """How many sub-tiles registers can hold beside the one in use and what is live before the first op, without what
-    is loaded by then."""
+    is loaded by then; at least one, as ptxas spills no less without."""
     each = sum(registers_of(Value(x.part.value.type.with_shape(x.part.shape).with_layout(x.layout))) for x in loads)
     early = sum(registers_of(x.part.value) for x in loads if after.index(x.load) < after.index(ops[0]))
     [role, *_] = plan_roles(c.plan.warps, c.hints.occupancy, c.target)
     most = role.registers or register_cap(c.hints.occupancy or 1, 32 * c.plan.warps, c.target)
-    dear = any(is_dear(op) and getattr(op, "rounding", None) is not RoundingMode.APPROX for op in ops)
-    alive = dict(registers_at(c.function))[ops[0]] - early + DEAR * dear
-    return max(0, min(count, (most - alive - OTHER) // each - 1))
+    alive = dict(registers_at(c.function))[ops[0]] - early
+    return max(1, min(count, (most - alive - OTHER) // each - 1))
 
 
 def _load_of(value: Value, c: Compilation) -> Load | None:
@@ -231,10 +227,10 @@ class SubTiles:
         axes, parts = tuple(range(len(place))), dict[Value, Value]()
         if self.epilogue is None:
             return _emit_part(b, Part(self.source, self.pieces.shape, axes), place, parts)
-        loaded = (self.loaded or [next(self.loading)]).pop(0)
+        loaded = self.loaded.pop(0)
         for _, part, _, wanted in self.epilogue.loads:
             parts[part.value] = self._converted(b, loaded[part.value], wanted, buffer)
-        self.loaded += islice(self.loading, 1 if self.epilogue.ahead else 0)
+        self.loaded += islice(self.loading, 1)
         for op in self.epilogue.ops:
             parts.update({v: _emit_part(b, Part(v, self.pieces.shape, axes), place, parts) for v in op.operands
                           if v.type.shape == self.source.type.shape})
