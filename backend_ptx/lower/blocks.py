@@ -54,9 +54,11 @@ FUNCTIONS, MANY = 32, 64
 def run_from(ctx: Context, ops: Sequence[Op], start: int) -> tuple[list[Op], list[Op]]:
     """The run that begins at an op, empty where op by op is as good, and the ops between its own, which use none of
     its results."""
-    width, made = 0 if isinstance(ops[start], Load) else _width(ctx, ops[start]), set[Value]()
-    run, between, others = list[Op](), list[Op](), list[Op]()
-    for op in ops[start:] if width >= FUNCTIONS else ():
+    width = 0 if isinstance(ops[start], Load) else _width(ctx, ops[start])
+    if width < FUNCTIONS:
+        return [], []
+    run, between, others, made = list[Op](), list[Op](), list[Op](), set[Value]()
+    for op in ops[start:]:
         ends = any(takes(op) for takes in ENDS) and ended(op) in made
         if ends or _width(ctx, op) == width:
             run.append(op)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.layouts.flat import LANE_BITS, axis_shifts, log2
@@ -94,8 +95,8 @@ def shared_load(ctx: Context, op: ops.SharedLoad) -> None:
     plan = matrix_plan(ref.type.layout, layout, elem_bytes(elem))
     access = SharedAccess(ctx, ref, layout if plan is None else plan.rows, at, slot)
     stored = memory_elem(elem)
-    value = _load_vectors(access, stored) if plan is None else _load_matrices(access, plan, stored)
-    ctx.set(op.result, from_memory(ctx.b, value, elem))
+    loaded = _load_vectors(access, stored) if plan is None else _load_matrices(access, plan, stored)
+    ctx.set(op.result, from_memory(ctx.b, _by_register(ctx.b, loaded), elem))
 
 
 @lower(ops.SharedTake)
@@ -114,32 +115,26 @@ def shared_take(ctx: Context, op: ops.SharedTake) -> None:
     ctx.set(op.result, from_memory(b, b.concat([b.load(stored, 1, p, size) for p in pointers]), elem))
 
 
-def _load_vectors(access: SharedAccess, elem: str) -> Val:
-    b = access.ctx.b
-    parts, order = [], []
+def _load_vectors(access: SharedAccess, elem: str) -> Iterator[tuple[Sequence[int], Val]]:
     for registers, pointer in access.vectors():
-        parts.append(b.load(elem, len(registers), pointer, access.bytes))
-        order += registers
-    return _by_register(b, parts, order)
+        yield registers, access.ctx.b.load(elem, len(registers), pointer, access.bytes)
 
 
-def _load_matrices(access: SharedAccess, plan: MatrixPlan, elem: str) -> Val:
+def _load_matrices(access: SharedAccess, plan: MatrixPlan, elem: str) -> Iterator[tuple[Sequence[int], Val]]:
     """The tile by ldmatrix; each instruction fills a word of every lane for each of its matrices."""
     b = access.ctx.b
     load = instruction(f"ldmatrix.x{plan.per_instruction}{'.trans' if plan.trans else ''}")
-    parts, order = [], []
     for group, (registers, pointer) in enumerate(access.vectors()):
         assert len(registers) * access.size == ROW_BYTES
         for matrix, word in enumerate(load.emit(b, b.cast("ptrtoint", pointer, "i32"))):
-            parts.append(b.bitcast(word, elem, plan.per_word))
-            order += plan.registers(matrix, group)
-    return _by_register(b, parts, order)
+            yield plan.registers(matrix, group), b.bitcast(word, elem, plan.per_word)
 
 
-def _by_register(b: Builder, parts: Sequence[Val], order: Sequence[int]) -> Val:
-    """The lanes of all parts, of which `order` names the registers."""
-    place = {register: lane for lane, register in enumerate(order)}
-    return b.shuffle(b.concat(parts), [place[r] for r in range(len(order))])
+def _by_register(b: Builder, loaded: Iterable[tuple[Sequence[int], Val]]) -> Val:
+    """The lanes of all that was loaded, each part with the registers that it belongs to."""
+    registers, parts = zip(*loaded, strict=True)
+    place = {register: lane for lane, register in enumerate(chain.from_iterable(registers))}
+    return b.shuffle(b.concat(parts), [place[r] for r in range(len(place))])
 
 
 @lower(ops.Barrier)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from tilewright.backend_ptx.decisions import kib
 from tilewright.backend_ptx.resources.occupancy import register_cap
@@ -66,6 +66,11 @@ class Descent(NamedTuple):
 Tighten = Callable[[TriedPlan, Rejection], Iterator[Descent]]
 
 
+def _descent(plan: TriedPlan, refused: Rejection, what: str, **limits: Any) -> Descent:
+    """Down to these limits, for the reason of the refusal."""
+    return Descent(replace(plan.limits, **limits), f"{what}: {refused.words}")
+
+
 @dataclass(frozen=True, slots=True)
 class Rung:
     """`tighten` gives the steps of the rung, in the order in which they are tried. `keeps`: whether what was tightened
@@ -106,7 +111,7 @@ def one_resident(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
 def mmas_in_order(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
     """Accumulators and operands of fewer MMAs live at once."""
     if plan.facts.early:
-        yield Descent(replace(plan.limits, early_mmas=False), f"MMAs in the order of the program: {refused.words}")
+        yield _descent(plan, refused, "MMAs in the order of the program", early_mmas=False)
 
 
 def lower_occupancy(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
@@ -126,13 +131,13 @@ def lower_occupancy(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
 def whole_loops(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
     """What loops share is live through each of their parts."""
     if plan.facts.split:
-        yield Descent(replace(plan.limits, split_loops=False), f"no loop is split: {refused.words}")
+        yield _descent(plan, refused, "no loop is split", split_loops=False)
 
 
 def fewer_stages(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
     fewer = plan.facts.slots - 1
     if fewer > 0:
-        yield Descent(replace(plan.limits, max_stages=fewer), f"stages lowered to {fewer}: {refused.words}")
+        yield _descent(plan, refused, f"stages lowered to {fewer}", max_stages=fewer)
 
 
 def more_ctas(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
@@ -141,7 +146,7 @@ def more_ctas(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
         return
     ctas = 2 * max(plan.facts.cluster, plan.limits.ctas or 1)
     while plan.facts.unit and plan.limits.allow_cluster and ctas <= MOST_CTAS:
-        yield Descent(replace(plan.limits, ctas=ctas), f"{ctas} CTAs per cluster: {refused.words}")
+        yield _descent(plan, refused, f"{ctas} CTAs per cluster", ctas=ctas)
         ctas *= 2
 
 
@@ -149,13 +154,12 @@ def other_warps(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
     """Twice as many warps; from so many that they share the registers of an SM, back to those that just use them."""
     warps = plan.facts.warps
     if (plan.limits.warps or 0) < MOST_WARPS and warps <= FULL:
-        yield Descent(replace(plan.limits, warps=2 * warps), f"{2 * warps} warps in place of {warps}: {refused.words}")
+        yield _descent(plan, refused, f"{2 * warps} warps in place of {warps}", warps=2 * warps)
 
 
 def fewer_warps(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
     if plan.facts.warps > FULL and plan.limits.warps is None:
-        said = f"{FULL} warps in place of {plan.facts.warps}: {refused.words}"
-        yield Descent(replace(plan.limits, warps=FULL), said)
+        yield _descent(plan, refused, f"{FULL} warps in place of {plan.facts.warps}", warps=FULL)
 
 
 def exchange_in_pieces(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
@@ -163,26 +167,24 @@ def exchange_in_pieces(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]
     before = plan.limits.max_exchange
     most = 1 << (plan.facts.largest - 1).bit_length() - 1
     if most >= LEAST_EXCHANGE and (before is None or most < before):
-        said = f"layout conversions in sub-tiles of {kib(most)}: {refused.words}"
-        yield Descent(replace(plan.limits, max_exchange=most), said)
+        yield _descent(plan, refused, f"layout conversions in sub-tiles of {kib(most)}", max_exchange=most)
 
 
 def split_depth(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
     """A loop over parts of K."""
     if plan.facts.depth > DEPTH and plan.limits.max_depth is None:
-        said = f"K of {plan.facts.depth} in parts of {DEPTH}: {refused.words}"
-        yield Descent(replace(plan.limits, max_depth=DEPTH), said)
+        yield _descent(plan, refused, f"K of {plan.facts.depth} in parts of {DEPTH}", max_depth=DEPTH)
 
 
 def no_reallocation(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
     if plan.facts.reallocates:
-        said = f"no register reallocation between warpgroups (setmaxnreg): {refused.words}"
-        yield Descent(replace(plan.limits, allow_register_reallocation=False), said)
+        said = "no register reallocation between warpgroups (setmaxnreg)"
+        yield _descent(plan, refused, said, allow_register_reallocation=False)
 
 
 def no_cluster(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
     if plan.facts.cluster > 1 and plan.limits.ctas is None:
-        yield Descent(replace(plan.limits, allow_cluster=False), f"one CTA per block: {refused.words}")
+        yield _descent(plan, refused, "one CTA per block", allow_cluster=False)
 
 
 def other_unit(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
@@ -196,7 +198,7 @@ def other_unit(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
 def uncapped(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
     """As many registers as one CTA per SM can have. ptxas takes fewer without a limit."""
     if plan.facts.resident != 1 and plan.limits.cap_registers:
-        yield Descent(replace(plan.limits, cap_registers=False), f"registers for one CTA per SM: {refused.words}")
+        yield _descent(plan, refused, "registers for one CTA per SM", cap_registers=False)
 
 
 LADDER: tuple[Rung, ...] = (

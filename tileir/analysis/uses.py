@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from tilewright.tileir.core import Block, Function, Op, Value
 
@@ -32,15 +32,24 @@ def homes(function: Function) -> dict[Op, Block]:
 
 def all_reads(op: Op) -> list[Value]:
     """What an op and its bodies read."""
-    return [*op.operands, *(v for block in op.blocks for inner in block.walk() for v in inner.operands)]
+    return [*op.operands, *(v for inner in op.inside() for v in inner.operands)]
 
 
 def replace_everywhere(op: Op, new: Mapping[Value, Value]) -> None:
     """Substitute operands of an op and of its bodies."""
     op.replace_operands(new)
-    for block in op.blocks:
-        for inner in block.walk():
-            inner.replace_operands(new)
+    for inner in op.inside():
+        inner.replace_operands(new)
+
+
+def only_for(ops: Collection[Op], block: Block, users: Mapping[Value, Sequence[Op]]) -> set[Op]:
+    """These ops, and those of a block whose results only they need."""
+    out = set(ops)
+    for op in reversed(block.ops):
+        readers = [user for r in op.results for user in users.get(r, ())]
+        if readers and all(user in out for user in readers):
+            out.add(op)
+    return out
 
 
 def viewed(value: Value) -> Value:

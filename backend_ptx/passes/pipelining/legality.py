@@ -33,6 +33,7 @@ from tilewright.tileir.analysis.moved import source_of
 from tilewright.tileir.analysis.recurrences import find_recurrence
 from tilewright.tileir.analysis.scalars import deciding, known_without_tiles
 from tilewright.tileir.analysis.unit import Unit
+from tilewright.tileir.analysis.uses import only_for
 from tilewright.tileir.carried import Loop, body_of
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.engines import THREADS
@@ -285,7 +286,7 @@ def find_copies(unit: Unit, warps: int, carried: Collection[Op]) -> tuple[list[C
         found: list[Transfer] = []
         why: dict[Load | Gather, str] = {}
         for kind in (Gather, Load):
-            fetched = _only_fetched(loop, found, unit)
+            fetched = only_for([t.source for t in found], body_of(loop), unit.uses)
             for op in body_of(loop).ops:
                 if not isinstance(op, kind) or not op.shape or op in fetched or op in carried:
                     continue
@@ -293,7 +294,7 @@ def find_copies(unit: Unit, warps: int, carried: Collection[Op]) -> tuple[list[C
                     found.append(copied_transfer(loop, op, unit, warps, carried))
                 except RefusalError as error:
                     why[op] = str(error)
-        fetched = _only_fetched(loop, found, unit)
+        fetched = only_for([t.source for t in found], body_of(loop), unit.uses)
         refused += [stays("pipeline", op, text) for op, text in why.items() if op not in fetched]
         if found and not Iterations.countable(loop, unit.facts):
             refused.append(decisions.no_pipeline(decisions.BOUNDS_OVERFLOW, loop.span))
@@ -305,16 +306,6 @@ def find_copies(unit: Unit, warps: int, carried: Collection[Op]) -> tuple[list[C
 
 def _is_innermost(loop: Loop) -> bool:
     return not any(isinstance(op, (For, While)) for op in loop.inside())
-
-
-def _only_fetched(loop: Loop, found: Sequence[Transfer], unit: Unit) -> set[Op]:
-    """The ops of the body that only prefetched gathers need."""
-    out: set[Op] = {t.source for t in found}
-    for op in reversed(body_of(loop).ops):
-        users = [user for r in op.results for user in unit.uses.get(r, ())]
-        if users and all(user in out for user in users):
-            out.add(op)
-    return out
 
 
 def find_staged(unit: Unit, running: Collection[Op], handed: Collection[Op], carried: Collection[Op]) -> list[Channel]:
