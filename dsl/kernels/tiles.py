@@ -45,7 +45,8 @@ def ordinal_of(x: Array) -> int:
 def measured(function: str, x: Array, **extents: int) -> dict[str, Any] | None:
     """The first entry of the table for the device of `x` whose largest extents are not less than these; None where the
     table has none."""
-    for entry in table().get(function, {}).get(target_of(x), []):
+    by_target = table().get(function)
+    for entry in by_target.get(target_of(x), []) if by_target else []:
         if all(int(extents[name]) <= most for name, most in entry["at_most"].items()):
             found: dict[str, Any] = entry["tiles"]
             return found
@@ -85,12 +86,18 @@ SMS = 132
 def matmul_tiles(out: Array, dtype: DType, m: int, n: int, k: int, batches: int = 1, most: int = 1 << 15
                  ) -> tuple[int, int, int]:
     """The tile (m, n, k) of a matrix multiply of operands of `dtype`, of at most so many elements."""
-    entry = measured("matmul", out, m=m, n=n, k=k)
-    if entry is not None:
-        return entry["m"], entry["n"], entry["k"]
+    found = measured("matmul", out, m=m, n=n, k=k)
+    if found is not None:
+        return found["m"], found["n"], found["k"]
+    return _tile_of_matmul(dtype.bytes, m, n, k, batches, most)
+
+
+@functools.lru_cache(maxsize=4096)
+def _tile_of_matmul(size: int, m: int, n: int, k: int, batches: int, most: int) -> tuple[int, int, int]:
+    """The rule, for elements of so many bytes."""
     # 128 bytes of each row of an operand are one box of TMA; float32 and float64 without tensor cores take less.
-    depth = {1: 128, 2: 64, 4: 32}.get(dtype.bytes, 16)
-    most = most if dtype.bytes <= 2 else min(most, 64 * 64)
+    depth = {1: 128, 2: 64, 4: 32}.get(size, 16)
+    most = most if size <= 2 else min(most, 64 * 64)
     tall, wide = power_above(m), power_above(n)
 
     def fits(tm: int, tn: int) -> bool:
