@@ -13,10 +13,11 @@ from tilewright.kernels.launching import blocks, launch, power_above
 from tilewright.tileir.dtypes import int32
 
 TOKENS, WIDTH = 16, 128
-# The gradient of a table. Tokens, and rows of the table, of a block that lists; elements of a block that adds, and rows
-# of the gradient among them; columns of a block that adds a part of a list of more than LONG tokens.
-LISTED, PLACED = 128, 1024
-ELEMENTS, TOGETHER, PART_WIDTH, LONG = 4096, 2, 512, 128
+# The gradient of a table. Tokens of a block that lists and of one that sorts, and rows of the table of one that places
+# lists; elements of a block that adds, and rows of the gradient among them; columns of a block that adds a part of a
+# list of more than LONG tokens.
+LISTED, RANKED, PLACED = 128, 32, 1024
+ELEMENTS, TOGETHER, PART_WIDTH, LONG = 4096, 2, 512, 64
 
 
 def embedding_reference(table: Any, tokens: Any) -> Any:
@@ -63,7 +64,7 @@ def embedding_backward(grad: Array, tokens: Array, rows: int, deterministic: boo
     launch(device.place_rows, (blocks(rows, PLACED),), counts, used, starts, firsts, PLACED, LONG)
     launch(device.list_tokens, grid, flat, counts, starts, firsts, ranks, lists, owners, LISTED, LONG)
     if deterministic:
-        launch(device.rank_tokens, grid, flat, counts, starts, lists, ranks, LISTED)
+        launch(device.rank_tokens, (blocks(n, RANKED),), flat, counts, starts, lists, ranks, RANKED)
         lists = empty(grad, (n,), int32)
         launch(device.list_tokens, grid, flat, counts, starts, firsts, ranks, lists, owners, LISTED, LONG)
     width = min(PART_WIDTH, power_above(d))
