@@ -22,6 +22,8 @@ from tilewright.inspecting.decisions import decisions
 from tilewright.kernels import launching, linear_losses
 from tilewright.kernels.device import attention
 from tilewright.kernels.optimisers import adamw_reference
+from tilewright.launching import launcher
+from tilewright.launching.checking import checking
 
 DTYPES = (np.float32, np.float64, np.float16, ml_dtypes.bfloat16)
 # float16 takes the ways of bfloat16; TILEWRIGHT_THOROUGH runs all.
@@ -75,6 +77,19 @@ def test_a_token_that_occurs_often(deterministic: bool) -> None:
     grad = np.arange(len(tokens) * 3, dtype=np.float32).reshape(-1, 3) % 1000
     got = tk.embedding_backward(grad, tokens, 10, deterministic)
     np.testing.assert_array_equal(got, tk.embedding_backward.reference(grad, tokens, 10))
+
+
+def test_checks_of_lists_and_pages_report_nothing() -> None:
+    """The gradient of an embedding and a decode step, whose blocks meet in counters, lists and tables."""
+    x = maker(np.float32)
+    tokens, pages = np.array([3] * 70 + [0, -1, 3, 10]), np.array([[2, 0], [1, 1]], np.int32)
+    launcher.check_launches(checking(True, "raise"))
+    try:
+        for deterministic in (False, True):
+            tk.embedding_backward(x(len(tokens), 5), tokens, 10, deterministic)
+        tk.decode_attention(x(2, 4, 8), x(3, 16, 2, 8), x(3, 16, 2, 8), pages, np.array([20, 16]))
+    finally:
+        launcher.check_launches(None)
 
 
 def test_every_function_has_a_case() -> None:

@@ -31,7 +31,8 @@ def count_tokens(tokens, counts, ranks, tile: tw.Constant[int]):
     each row of the table."""
     i = tw.bid(0)
     _, row = load_tokens(tokens, i, tile, counts.shape[0])
-    tw.store(ranks, i, tw.atomic_add(counts, row, 1, memory_order=tw.MemoryOrder.RELAXED))
+    rank = tw.atomic_add(counts, row, 1, memory_order=tw.MemoryOrder.RELAXED)
+    tw.store(ranks, i, tw.where(row < 0, 0, rank))
 
 
 def parts_of(count, long):
