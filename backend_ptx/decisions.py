@@ -81,8 +81,13 @@ def no_block_scaled_mma(target: str, name: str, shape: tuple[int, int, int] | No
 # ---- clusters ---------------------------------------------------------------------------------------------------
 
 
-def cluster(ctas: int, asked: bool) -> Decision:
-    return Decision("cluster", ctas, "as num_ctas asks" if asked else "the registers of one CTA do not hold its tiles")
+CTAS_ASKED = "as num_ctas asks"
+REGISTERS_DO_NOT_HOLD = "the registers of one CTA do not hold its tiles"
+TWO_FIT = "so that two CTAs with rings of the loop's rows fit an SM"
+
+
+def cluster(ctas: int, why: str) -> Decision:
+    return Decision("cluster", ctas, why)
 
 
 def no_cluster(why: str) -> Decision:

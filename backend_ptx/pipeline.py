@@ -24,6 +24,7 @@ from tilewright.backend_ptx.passes.pipelining.pipeline_loops import pipeline_loo
 from tilewright.backend_ptx.passes.pipelining.split_loops import split_loops
 from tilewright.backend_ptx.passes.pressure.choose_warps import choose_warps
 from tilewright.backend_ptx.passes.pressure.relieve_pressure import relieve_pressure
+from tilewright.backend_ptx.passes.pressure.spill_tiles import spill_tiles
 from tilewright.backend_ptx.passes.reductions.make_folds_warp_local import make_folds_warp_local
 from tilewright.backend_ptx.passes.reductions.split_reductions import split_reductions
 from tilewright.backend_ptx.passes.sharing.elect_thread_for_atomics import elect_thread_for_atomics
@@ -57,6 +58,7 @@ PIPELINE: Final[tuple[Pass[Compilation], ...]] = (
     hoist_conversions,
     split_stores,
     pipeline_loops,
+    spill_tiles,
     lower_conversions,
     split_mmas,
     plan_shared_memory,
@@ -87,8 +89,11 @@ ORDER: Final[tuple[Order[Compilation], ...]] = (
     (assign_layouts, split_reductions, "layouts say which reductions cross warps"),
     (split_reductions, lower_conversions, "it inserts conversions"),
     (split_reductions, relieve_pressure, "tiles are live across the conversions that it inserts"),
-    (relieve_pressure, pipeline_loops, "its buffers and occupancy decide how much shared memory is left for rings"),
-    (relieve_pressure, plan_shared_memory, "it allocates buffers"),
+    (relieve_pressure, pipeline_loops, "it puts loads back into loops"),
+    (relieve_pressure, spill_tiles, "tiles that are loaded late take no registers"),
+    (pipeline_loops, spill_tiles, "what a ring prefetches stays in registers"),
+    (spill_tiles, lower_conversions, "tiles are live across the conversions"),
+    (spill_tiles, plan_shared_memory, "it allocates buffers"),
     (split_reductions, pipeline_loops, "conversions that it inserts need shared memory beside the rings"),
     (hoist_conversions, pipeline_loops, "a ring replaces conversions of loaded values only"),
     (assign_layouts, pipeline_loops, "layouts say which loads other threads read"),

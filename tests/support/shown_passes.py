@@ -37,6 +37,7 @@ SHOWN = {
     "hoist_conversions": Shown("widened_transpose"),
     "split_stores": Shown("gemm_bf16"),
     "pipeline_loops": Shown("accumulate"),
+    "spill_tiles": Shown("wide_rows", warps=4),
     "lower_conversions": Shown("transpose"),
     "split_mmas": Shown("gemm", "sm_80"),
     "plan_shared_memory": Shown("accumulate", warps=4),

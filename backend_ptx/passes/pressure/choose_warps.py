@@ -14,7 +14,7 @@ from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.flat import log2
 from tilewright.backend_ptx.ops.matmul import MmaFma, Product, padded
-from tilewright.backend_ptx.resources.occupancy import IN_FLIGHT, STEP, resident
+from tilewright.backend_ptx.resources.occupancy import AIM, IN_FLIGHT, STEP, resident
 from tilewright.backend_ptx.resources.registers import OTHER, REGISTER_BYTES, STRIP, computed_again
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.axes import is_tile
@@ -130,6 +130,20 @@ def _for_rows(c: Compilation, elements: int, width: int) -> Warps | None:
     return Warps(count, decisions.warps_by_bytes(elements, width, max(1, elements * width // (32 * count)), True))
 
 
+def _for_looped_rows(c: Compilation, elements: int, width: int) -> Warps | None:
+    """FULL for rows that a loop reduces, in the place of more, where two such CTAs fit an SM: while one waits for the
+    others of its warps, the other computes. Softmax of 16384 bfloat16 columns on an H100: 0.98 of the rate without a
+    loop with one CTA of 16 warps, 1.00 with two of 8."""
+    count = elements * width // (32 * ROW_BYTES[0])
+    looped = any(outer.repeats for op in c.function.walk() if op.reduces for outer in c.around(op))
+    if count != FULL or not looped:
+        return None
+    each = crossing_bytes(c.function, held) // (32 * REGISTER_BYTES * count) + OTHER
+    if resident(each, 32 * count, 0, c.target) < AIM:
+        return None
+    return Warps(count, decisions.warps_by_bytes(elements, width, ROW_BYTES[0], True))
+
+
 # ---- matrix multiplies ------------------------------------------------------------------------------------------
 
 
@@ -203,7 +217,8 @@ def choose_warps(c: Compilation) -> Preserved:
         warps = _beside_accumulators(function, max(by_products, key=lambda warps: warps.number))
     else:
         reduces = any(op.reduces for op in function.walk())
-        of_rows = _for_rows(c, *max(sizes, key=prod)) if wanted is None and sizes else None
+        largest = max(sizes, key=prod, default=None)
+        of_rows = _for_rows(c, *largest) or _for_looped_rows(c, *largest) if wanted is None and largest else None
         warps = of_rows or decide_warps(sorted(sizes), wanted, target, reduces)
         if wanted is None and of_rows is None:
             warps = relieve(warps, peak_tile_bytes(function))

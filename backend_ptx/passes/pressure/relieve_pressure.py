@@ -14,7 +14,8 @@ in the order of their cost:
   load: these hit L2, per-CTA data usually misses it and keeps program order. Element-wise ops then read them strip by
   strip (lower/strips.py).
 * *reload* a tile in each iteration that licm hoisted out of the loop, from cache, and sink that load.
-* *spill* a loaded tile to shared memory, and rematerialise from it (spilling.py).
+* *spill* a loaded tile to shared memory, and rematerialise from it (spilling.py), for another CTA on the SM. What would
+  spill from registers to memory is left to `spill_tiles`, which knows what is in a slot of a ring already.
 
 Loads of later iterations are prefetched by `pipeline_loops`.
 
@@ -27,13 +28,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from functools import cached_property
 
-from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.passes.pressure.bodies import Body, bodies
-from tilewright.backend_ptx.passes.pressure.spilling import emit_spill, find_spill, to_keep
+from tilewright.backend_ptx.passes.pressure.spilling import find_spill, spill_tiles_of
 from tilewright.backend_ptx.resources.occupancy import resident
 from tilewright.backend_ptx.resources.registers import OTHER, is_uniform
-from tilewright.backend_ptx.resources.shared import EXCHANGES, peak_bytes
 from tilewright.tileir.analysis.live import taken
 from tilewright.tileir.analysis.places import in_few_places, movable_loads
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
@@ -44,7 +43,7 @@ from tilewright.tileir.passes.dce import dce
 
 # Reloads take L2 bandwidth in each iteration: tiles that only lower occupancy stay in registers, where a ring
 # prefetches the rows (layer norm of 16384 columns fell from 1.00 to 0.85 of the non-persistent kernel's rate on an
-# H200). Rows spilled to shared memory are read once more for each phase: only if no more than this many CTAs could run.
+# H200). Spilled rows are read once more for each phase: for occupancy only if no more than this many CTAs could run.
 MOST_SPILLED = 1
 
 
@@ -76,11 +75,6 @@ class _Relief:
             self._bodies = list(bodies(self.c.function))
         return self._bodies
 
-    def _occupancy(self, registers: int, more: int = 0) -> int:
-        """With so many registers in tiles, and `more` bytes of shared memory than the function takes already."""
-        shared = more and peak_bytes(self.c.function) + EXCHANGES + more
-        return resident(registers + OTHER, 32 * self.c.plan.warps, shared, self.c.target)
-
     def _change(self) -> None:
         self.changed, self._bodies = True, None
         self.c.forget()
@@ -90,7 +84,9 @@ class _Relief:
             return
         movable = _with_what_follows(self.movable, self.c.function)
         hoisted = {v for v in taken(body.block) if v.op in movable}  # which the body could load itself
-        if hoisted and self._occupancy(body.registers()) == 0:
+        spill = find_spill(body)
+        least = body.registers() if spill is None else min(body.registers(), max(spill.stored, spill.loaded))
+        if hoisted and resident(least + OTHER, 32 * self.c.plan.warps, 0, self.c.target) == 0:
             self.reloaded |= sinking.reload(body.block, hoisted, movable)
             self._change()
             dce(self.c)
@@ -108,23 +104,8 @@ class _Relief:
             self._change()
 
     def spill(self, body: Body) -> None:
-        spill = find_spill(body)
-        if spill is None:
-            return
-        kept = body.registers()
-        before = self._occupancy(kept)
-        # Against spills any saving helps; for higher occupancy nothing may spill.
-        needed = spill.stored if before == 0 else max(spill.stored, spill.loaded)
-        after = self._occupancy(needed, spill.bytes)
-        if before > MOST_SPILLED or after <= before:
-            return
-        plan, target = self.c.plan, self.c.target
-        keep = to_keep(spill, target.registers_per_sm // (after * 32 * plan.warps))
-        emit_spill(spill, keep)
-        plan.occupancy = min(after, plan.occupancy or after)
-        self.c.decide(decisions.rematerialized(
-            spill.bytes, (before, kept), (after, needed), [(n, value.hint) for value, n in keep.items()]))
-        self._change()
+        if spill_tiles_of(self.c, body, MOST_SPILLED):
+            self._change()
 
 
 def _with_what_follows(loads: Collection[Op], function: Function) -> dict[Op, None]:

@@ -1,35 +1,23 @@
-"""Spill a loaded tile to shared memory, and rematerialise from it what would be live across cross-warp shuffles.
+"""Tiles of loads that are live across cross-warp shuffles: what spilling them would save, and what takes their place.
 
-    before: %x: tile<1x65536xbf16, #0> = load(...)                            // a thread holds 128 elements
-            %t: tile<1x65536xf32, #0> = cast(src=%x)
-            ... the largest of %t over all warps ...
-            %e: tile<1x65536xf32, #0> = exp2(src=%t - %m)
-            ... the sum of %e over all warps ...
-            store(value=cast(%e * %share), ...)
-    after:  %x: tile<1x65536xbf16, #0> = load(...)
-            shared_store(buffer=%spilled, value=%x)
-            %t = cast(src=%x)
-            ... the largest ...
-            %x1 = shared_load(buffer=%spilled)
-            %e = exp2(src=cast(src=%x1) - %m)
-            ... the sum ...
-            %x2 = shared_load(buffer=%spilled)
-            store(value=cast(exp2(src=cast(src=%x2) - %m) * %share), ...)
-
-Between two cross-warp shuffles a thread then holds a few elements at a time; before, all of them were live across each
-shuffle. Every thread reads what it wrote itself.
+A tile that a ring prefetches is in shared memory until the iteration ends: it is read again from its slot.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from tilewright.backend_ptx import decisions
+from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.queries import is_replicated
 from tilewright.backend_ptx.layouts.shared import swizzled_shared
 from tilewright.backend_ptx.ops.layout import KeepRegisters
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
 from tilewright.backend_ptx.passes.pressure.bodies import Body
+from tilewright.backend_ptx.resources.occupancy import resident
 from tilewright.backend_ptx.resources.registers import OTHER, REGISTER_BYTES, STRIP, is_uniform, registers_of
+from tilewright.backend_ptx.resources.shared import EXCHANGES, peak_bytes
 from tilewright.tileir.analysis.uses import all_reads, replace_everywhere
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Value
@@ -38,27 +26,57 @@ from tilewright.tileir.ops.math import FloatUnary
 from tilewright.tileir.ops.memory import Load
 from tilewright.tileir.types import SharedType
 
+Source = Load | SharedLoad
+
 # A thread keeps whole strips of a tile, and needs registers for two more beside them.
 BETWEEN = 16
 MOST_REGISTERS = 128
 
 
+def spill_tiles_of(c: Compilation, body: Body, ctas: int) -> bool:
+    """Spill tiles of a body where registers allow just so many CTAs on an SM, and more can run then."""
+    spill = find_spill(body)
+    if spill is None:
+        return False
+    plan, target, kept, more = c.plan, c.target, body.registers(), _bytes(spill.loads)
+    threads, shared = 32 * plan.warps, peak_bytes(c.function) + (more and more + EXCHANGES)
+    before = resident(kept + OTHER, threads, 0, target)
+    # Against spills to memory any saving helps; for higher occupancy nothing may spill there.
+    needed = spill.stored if before == 0 else max(spill.stored, spill.loaded)
+    after = resident(needed + OTHER, threads, shared, target)
+    if before != ctas or after <= before:
+        return False
+    keep = to_keep(spill, target.registers_per_sm // (after * threads))
+    emit_spill(spill, keep)
+    plan.occupancy = min(after, plan.occupancy or after)
+    c.decide(decisions.rematerialized(
+        _bytes(spill.read), (before, kept), (after, needed), [(n, value.hint) for value, n in keep.items()]))
+    c.forget()
+    return True
+
+
+def _bytes(sources: Iterable[Source]) -> int:
+    return sum(op.result.type.bytes for op in sources)
+
+
 @dataclass(frozen=True, slots=True)
 class Spill:
-    """What a body could spill. `source`: the load from which a value is computed; `late`: for each phase the values
-    that its ops take from an earlier one. Registers of a thread: `stored` by the spilled tiles on the way to shared
-    memory, as their loads are outstanding together, `loaded` by the loads of one phase, reloaded tiles included."""
+    """What a body could spill. `source`: the load, or read of a slot, from which a value is computed; `late`: for each
+    phase the values that its ops take from an earlier one; `read`: what later phases would read again. Registers of a
+    thread: `stored` by the spilled tiles on the way to shared memory, as their loads are outstanding together, `loaded`
+    by the loads of one phase, reloaded tiles included."""
 
     body: Body
-    source: dict[Value, Load]
+    source: dict[Value, Source]
     late: dict[int, set[Value]]
-    loads: list[Load]
+    read: list[Source]
     stored: int
     loaded: int
 
     @property
-    def bytes(self) -> int:
-        return sum(op.result.type.bytes for op in self.loads)
+    def loads(self) -> list[Load]:
+        """What is not in shared memory yet."""
+        return [op for op in self.read if isinstance(op, Load)]
 
 
 def find_spill(body: Body) -> Spill | None:
@@ -69,26 +87,28 @@ def find_spill(body: Body) -> Spill | None:
         for value in all_reads(op):
             if value in source and value.op is not None and phase[value.op] < phase[op]:
                 late.setdefault(phase[op], set()).add(value)
-    loads = sorted({source[v] for values in late.values() for v in values}, key=body.block.ops.index)
-    if not loads:
+    found = sorted({source[v] for values in late.values() for v in values}, key=body.block.ops.index)
+    if not found:
         return None
     read = [{source[v].result for v in late.get(n, ())} | _loaded_in(body, n) for n in range(body.last + 1)]
-    stored, *loaded = (sum(map(registers_of, tiles)) for tiles in ([op.result for op in loads], *read))
+    stored, *loaded = (sum(map(registers_of, tiles)) for tiles in (
+        [op.result for op in found if isinstance(op, Load)], *read))
     others = body.registers(without=source)
-    return Spill(body, source, late, loads, stored + others, max(loaded) + others)
+    return Spill(body, source, late, found, stored + others, max(loaded) + others)
 
 
 def _loaded_in(body: Body, phase: int) -> set[Value]:
     return {op.result for op, n in body.phase.items() if n == phase and isinstance(op, Load) and op.shape}
 
 
-def _sources(block: Block) -> dict[Value, Load]:
+def _sources(block: Block) -> dict[Value, Source]:
     """The load from which each tile is computed, element by element, with no other operands than uniform ones."""
-    found: dict[Value, Load] = {}
+    found: dict[Value, Source] = {}
     here = {r for op in block.ops for r in op.results}
+    rings = {s.memory for op in block.ops if op.starting for s in op.effects().starts if s.writes and not s.exclusive}
     for op in block.ops:
-        if isinstance(op, Load):
-            if _is_spillable(op):
+        if isinstance(op, Source):
+            if _is_spillable(op) if isinstance(op, Load) else op.buffer in rings:
                 found[op.result] = op
             continue
         if not op.elementwise:
@@ -162,7 +182,7 @@ class _Again:
         if key not in self.made:
             assert value.op is not None
             with self.b.at(value.op.span):
-                made = self._reloaded(value) if value in self.spilled else self._computed(phase, value)
+                made = self._reloaded(value) if value.op in self.plan.read else self._computed(phase, value)
                 if value in self.keep:
                     kept = KeepRegisters(kept=value, again=made, count=self.keep[value])
                     made = self.b.value(kept, value.hint).retype(value.type)
@@ -171,7 +191,10 @@ class _Again:
         return self.made[key]
 
     def _reloaded(self, value: Value) -> Value:
-        load = SharedLoad(buffer=self.spilled[value], slot=None, index=(), shape=value.type.shape)
+        if isinstance(value.op, SharedLoad):
+            load = value.op.clone({})
+        else:
+            load = SharedLoad(buffer=self.spilled[value], slot=None, index=(), shape=value.type.shape)
         return self.b.value(load, value.hint).retype(value.type)
 
     def _computed(self, phase: int, value: Value) -> Value:
