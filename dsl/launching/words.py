@@ -17,7 +17,7 @@ from tilewright.arguments.dlpack import is_valid, pointer_in
 from tilewright.arguments.torch_versions import raising_function, version_handles
 from tilewright.backend_ptx.runtime.driver import check, driver
 from tilewright.launching import native
-from tilewright.launching.machine.layout import ARGUMENT, CELL, HEAD, LAUNCH, MOST_SLOTS, Expected
+from tilewright.launching.machine.layout import ARGUMENT, CELL, HEAD, LAUNCH, MOST_MAPS, MOST_SLOTS, Expected
 from tilewright.tileir.dtypes import DType
 
 _BY_IDENTITY = (str, type(None), DType, enum.Enum, FunctionType)
@@ -127,7 +127,7 @@ def of_launch(
     template = list(plan.template)
     arguments: list[int] = []
     pointers: list[int] = []
-    exact = {hole.pointer for hole in plan.maps}
+    mapped, exact = {hole.pointer for hole in plan.maps}, set[int]()
     ints: list[tuple[int, int]] = []
     for number, (arg, is_constant) in enumerate(zip(args, constant, strict=True)):
         made = Words(ARGUMENT, exact=_ANY)
@@ -141,8 +141,9 @@ def of_launch(
         else:
             pointer = _array(made, arg, number in known.tensors)
             made.set(number=len(pointers), slot=plan.pointer_slots[len(pointers)], low=pointer & 15)
-            if len(pointers) in exact:
+            if len(pointers) in mapped and (0 in arg.shape or len(plan.maps) > MOST_MAPS):
                 made.set(exact=pointer)
+                exact.add(len(pointers))
             pointers.append(pointer)
         arguments += made.memory
         words.keep(made, 0)
@@ -153,12 +154,21 @@ def of_launch(
     words.set(count=len(args), arguments=words.array(arguments), pairs=len(known.pairs),
               pair_words=words.array([number for pair in known.pairs for number in pair]),
               outputs=len(known.tensors), output_numbers=words.array(known.tensors))
-    maps = [(hole.slot, hole.at(pointers[hole.pointer])) for hole in plan.maps]
-    words.set(maps=len(maps), map_words=words.array([n for slot, made in maps for n in (slot, made.address)]))
-    words.keep(maps, 0)
+    _maps(words, plan, pointers, exact)
     _driver(words, plan, grid, template)
     _library(words, [arg for arg in args if is_torch(type(arg))])
     return KnownLaunch(words, ints)
+
+
+def _maps(words: Words, plan: Any, pointers: Sequence[int], exact: set[int]) -> None:
+    """The tensor maps of a launch, and for each the number of its array, whose address the driver puts into a copy; -1
+    where it stays as it is: the map of an array without elements is that of other memory."""
+    maps = [(hole, hole.at(pointers[hole.pointer])) for hole in plan.maps]
+    words.set(maps=len(maps), map_words=words.array([
+        n for hole, made in maps for n in (hole.slot, made.address, -1 if hole.pointer in exact else hole.pointer)]))
+    words.keep(maps, 0)
+    if maps:
+        words.set(replace=function_address("cuTensorMapReplaceAddress", 12000))
 
 
 def event_function(name: str, symbol: str, fallback: Any) -> Any:

@@ -9,6 +9,7 @@ import threading
 import types
 import weakref
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -248,13 +249,22 @@ def test_tensor_maps(cuda: FakeCuda) -> None:
     def some() -> list[Any]:
         return [tw.to_device(np.zeros((256, 256), np.float16)) for _ in range(3)]
 
+    def maps() -> list[fake_cuda.TensorMap]:
+        return [fake_cuda.TensorMap.unpack(p) for p in cuda.launches[-1].params if isinstance(p, bytes)]
+
     one, two = some(), some()
-    for args in (one, two):
-        taught(product[1], *args, 64)
-        assert by_code(cuda, product[1], *args, 64)
-        maps = [fake_cuda.TensorMap.unpack(p) for p in cuda.launches[-1].params if isinstance(p, bytes)]
-        assert maps and {m.pointer for m in maps} <= {a.pointer for a in args}
-    assert by_code(cuda, lambda: product[1](*one, 64))
+    taught(product[1], *one, 64)
+    assert by_code(cuda, product[1], *one, 64)
+    first = maps()
+    assert first and {m.pointer for m in first} <= {a.pointer for a in one}
+    assert by_code(cuda, product[1], *two, 64), "arrays at other addresses"
+    places = {a.pointer: b.pointer for a, b in zip(one, two, strict=True)}
+    assert maps() == [replace(m, pointer=places[m.pointer]) for m in first]
+    assert by_code(cuda, product[1], *one, 64) and maps() == first
+    empty = [tw.to_device(np.zeros((0, 256), np.float16)), *two[1:]]
+    taught(product[1], *empty, 64)
+    by_python = maps()
+    assert by_code(cuda, product[1], *empty, 64) and maps() == by_python, "whose map is that of other memory"
 
 
 def test_what_only_python_launches(cuda: FakeCuda) -> None:

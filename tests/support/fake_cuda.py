@@ -103,6 +103,7 @@ _LAUNCH = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, 
 _RECORD = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
 _CREATE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_uint)
 _CURRENT = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
+_REPLACE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
 
 
 class _Names:
@@ -313,9 +314,10 @@ class FakeCuda:
         return (CUresult(0),)
 
     def cuGetProcAddress(self, symbol: bytes, version: int, flags: int) -> Any:
-        assert version >= (12000 if symbol == b"cuTensorMapEncodeTiled" else 4000)
+        assert version >= (12000 if symbol.startswith(b"cuTensorMap") else 4000)
         self.callbacks.append({
             b"cuTensorMapEncodeTiled": lambda: _ENCODE(self._encode_tiled),
+            b"cuTensorMapReplaceAddress": lambda: _REPLACE(self._replace_address),
             b"cuLaunchKernel": lambda: _LAUNCH(self._launch),
             b"cuCtxGetCurrent": lambda: _CURRENT(self._current),
             b"cuEventRecord": lambda: _RECORD(self._record),
@@ -356,6 +358,13 @@ class FakeCuda:
         if out % 64 or made.complaint():
             return CUresult.CUDA_ERROR_INVALID_VALUE
         self.encoded.append(made)
+        ctypes.memmove(out, made.pack(), 128)
+        return 0
+
+    def _replace_address(self, out: int, pointer: int | None) -> int:
+        made = replace(TensorMap.unpack(ctypes.string_at(out, 128)), pointer=pointer or 0)
+        if out % 64 or made.complaint():
+            return CUresult.CUDA_ERROR_INVALID_VALUE
         ctypes.memmove(out, made.pack(), 128)
         return 0
 

@@ -123,18 +123,37 @@ define internal i1 @slot(ptr %call, i64 %i) alwaysinline #0 {
   ret i1 true
 }
 
-; A tensor map is a parameter by its address.
+; A tensor map is a parameter by its address: that of a copy of the known launch's, of which the driver makes one of this
+; array's.
 define internal i1 @map(ptr %call, i64 %i) alwaysinline #0 {
   %known = call ptr @part(ptr %call, i32 0)
   %table = call ptr @part(ptr %call, i32 4)
   %maps = call ptr @address(ptr %known, i64 $L.map_words)
-  %distance = shl i64 %i, 4
+  %distance = mul i64 %i, 24
   %at = getelementptr i8, ptr %maps, i64 %distance
   %slot = call i64 @word(ptr %at, i64 0)
   %map = call ptr @address(ptr %at, i64 8)
+  %number = call i64 @word(ptr %at, i64 16)
   %cell = getelementptr ptr, ptr %table, i64 %slot
+  %fixed = icmp eq i64 %number, -1
+  br i1 %fixed, label %keep, label %copy
+keep:
   store ptr %map, ptr %cell
   ret i1 true
+copy:
+  %pointers = call ptr @part(ptr %call, i32 3)
+  %pointer_at = getelementptr ptr, ptr %pointers, i64 %number
+  %pointer = load ptr, ptr %pointer_at
+  %room = call ptr @part(ptr %call, i32 5)
+  %skip = shl i64 %i, 7
+  %made = getelementptr i8, ptr %room, i64 %skip
+  %bits = load <16 x i64>, ptr %map, align 8
+  store <16 x i64> %bits, ptr %made, align 8
+  store ptr %made, ptr %cell
+  %replace = call ptr @address(ptr %known, i64 $L.replace)
+  %failed = call i32 %replace(ptr %made, ptr %pointer)
+  %fine = icmp eq i32 %failed, 0
+  ret i1 %fine
 }
 
 ; Is the call this known launch? Then its parameters are packed.
@@ -155,7 +174,7 @@ pairs:
 maps:
   %map_count = call i64 @word(ptr %known, i64 $L.maps)
   %mapped = call i1 @each(i64 %map_count, ptr @map, ptr %call)
-  ret i1 true
+  ret i1 %mapped
 no:
   ret i1 false
 }

@@ -52,10 +52,11 @@ no:
 ; A launch: the first of the known ones that it is.
 define internal ptr @launched(ptr %head, ptr %given, i64 %count, ptr %names) alwaysinline #0 {
 entry:
-  %call = alloca [5 x ptr]
+  %call = alloca [6 x ptr]
   %slots = alloca [$slots x i64], align 16
   %pointers = alloca [$slots x i64], align 16
   %table = alloca [$slots x ptr], align 16
+  %room = alloca [$maps x [128 x i8]], align 64
   %stream = call ptr @asked_stream(ptr %head, ptr %given, i64 %count, ptr %names)
   %usual = icmp ne ptr %stream, null
   br i1 %usual, label %begin, label %no
@@ -68,6 +69,8 @@ begin:
   store ptr %pointers, ptr %pointers_at
   %table_at = getelementptr ptr, ptr %call, i32 4
   store ptr %table, ptr %table_at
+  %room_at = getelementptr ptr, ptr %call, i32 5
+  store ptr %room, ptr %room_at
   %first = call ptr @address(ptr %head, i64 $H.first)
   br label %look
 look:

@@ -7,12 +7,13 @@ import enum
 import sys
 
 MOST_SLOTS = 128
+MOST_MAPS = 16  # tensor maps of a launch whose arrays may have any addresses
 
 # The words of a function's head, of a known launch, and of one of its arguments: 8 bytes each; words.py fills them.
 HEAD = "first", "fallback", "held", "kept"
 LAUNCH = ("next", "handle", "x", "y", "z", "threads", "shared", "slots", "template", "count", "arguments", "pairs",
           "pair_words", "stream_of", "device", "outputs", "output_numbers", "note", "noted", "context", "launch",
-          "current", "table", "maps", "map_words", "answer", "cell",
+          "current", "table", "maps", "map_words", "replace", "answer", "cell",
           "raise", "handles")
 ARGUMENT = ("kind", "type", "value", "slot", "place", "format", "extents", "strides", "low", "number", "output",
             "exact", "read")

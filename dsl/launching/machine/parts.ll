@@ -1,6 +1,7 @@
 ; Small parts: a word of memory, the one loop, an object's class, its number.
 
-; `call` stands for five addresses: the known launch, the arguments, slots, pointers, and the table of parameters.
+; `call` stands for six addresses: the known launch, the arguments, slots, pointers, the table of parameters, and room
+; for tensor maps.
 
 define internal i64 @word(ptr %at, i64 %offset) alwaysinline #0 {
   %place = getelementptr i8, ptr %at, i64 %offset

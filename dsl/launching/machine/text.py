@@ -15,6 +15,7 @@ from tilewright.launching.machine.layout import (
     FUNCTIONS,
     HEAD,
     LAUNCH,
+    MOST_MAPS,
     MOST_SLOTS,
     RECORD,
     RECORDS,
@@ -38,8 +39,9 @@ def template() -> str:
     kinds = {f"kind.{kind.name.lower()}": int(kind) for kind in Expected}
     recorded = RECORDED << 8 * HELD.itemsize * WATCHED  # all of HELD as one number
     known = {**words, **kinds, "argument_bytes": 8 * len(ARGUMENT), "cell_bytes": 8 * len(CELL),
-             "record_bytes": 8 * len(RECORD), "recorded": recorded, "others": ~recorded, "slots": MOST_SLOTS}
-    names = r"\$((?:[HLACRBE]|kind)\.\w+|\w+_bytes|recorded|others|slots)\b"
+             "record_bytes": 8 * len(RECORD), "recorded": recorded, "others": ~recorded, "slots": MOST_SLOTS,
+             "maps": MOST_MAPS}
+    names = r"\$((?:[HLACRBE]|kind)\.\w+|\w+_bytes|recorded|others|slots|maps)\b"
     return re.sub(names, lambda found: str(known[found[1]]), text)
 
 
