@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from typing import Any
@@ -165,7 +166,13 @@ def _tile(function: str, q: Array, mine: int, others: int, few: int = 128) -> tu
 
 
 def _mask(causal: bool, window: int, cap: float, scale: float | None) -> Mask:
-    return Mask(causal, window or None, cap or None, scale is not None and scale < 0)
+    return _same_mask(causal, window or None, cap or None, scale is not None and scale < 0)
+
+
+@functools.lru_cache(maxsize=256, typed=True)
+def _same_mask(*fields: Any) -> Mask:
+    """One object for each mask: launches in machine code know constants of other classes by identity."""
+    return Mask(*fields)
 
 
 @library_function(reference=attention_backward_reference)

@@ -236,10 +236,15 @@ def _constant(made: Words, arg: Any) -> None:
         made.set(kind=Expected.CONSTANT_INT, type=id(int), value=arg)
     elif kind is float:
         made.set(kind=Expected.CONSTANT_FLOAT, type=id(float), value=struct.unpack("<q", struct.pack("<d", arg))[0])
-    elif kind is bool or isinstance(arg, _BY_IDENTITY):
+    elif kind is bool or isinstance(arg, _BY_IDENTITY) or _is_frozen(kind):
         made.set(kind=Expected.CONSTANT, type=made.object(arg))
     else:
         raise Unknown
+
+
+def _is_frozen(kind: type) -> bool:
+    """Whether it is a class of dataclasses.dataclass(frozen=True), whose instances stay what they are."""
+    return bool(getattr(getattr(kind, "__dataclass_params__", None), "frozen", False))
 
 
 def _scalar(made: Words, arg: Any, slot: int, dtype: DType) -> None:

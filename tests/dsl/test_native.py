@@ -9,7 +9,7 @@ import threading
 import types
 import weakref
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -333,6 +333,23 @@ def test_many_shapes_are_forgotten(cuda: FakeCuda) -> None:
         for args in sets:
             taught(add[(7,)], *args)
             assert cuda.launches[-1].params[0] == args[0].pointer
+
+
+@dataclass(frozen=True)
+class Shift:
+    by: int
+
+
+def test_constants_of_other_classes(cuda: FakeCuda) -> None:
+    """Frozen ones are known by identity; an equal one goes to Python, which compares."""
+    @tw.tile_kernel
+    def shift(x, how: tw.Constant[Shift]):
+        tw.store(x, 0, tw.load(x, 0, 16) + how.by)
+
+    [x, _, _], how = three(), Shift(3)
+    taught(shift[1], x, how)
+    assert by_code(cuda, shift[1], x, how)
+    assert not by_code(cuda, shift[1], x, Shift(3)) and not by_code(cuda, shift[1], x, Shift(4))
 
 
 def test_the_shapes_of_a_model_stay_known(cuda: FakeCuda) -> None:
