@@ -122,6 +122,10 @@ I32 = int32.int_range
         ("%r: i32 = extent(array=%x, axis=0)", (0, I32[1] // 16 * 16, 16)),
         ("%r: i32 = stride(array=%x, axis=0)", (I32[0], I32[1] // 8 * 8, 8)),
         ("%r: i32 = num_blocks(axis=1)", (1, (1 << 24) - 1, 1)),
+        ("%c: i32 = num_blocks(axis=0) %r: i32 = sub(lhs=%c, rhs=%i)", (1, (1 << 24) - 1, 1)),
+        ("%c: i32 = num_blocks(axis=0) %m: i32 = constant(value=-1, type=tile<i32>) %l: i32 = add(lhs=%c, rhs=%m)"
+         " %r: i32 = sub(lhs=%l, rhs=%i)", (0, (1 << 24) - 2, 1)),
+        ("%c: i32 = num_blocks(axis=1) %r: i32 = sub(lhs=%c, rhs=%i)", (3 - (1 << 24), (1 << 24) - 1, 1)),
         ("%r: i32 = mul(lhs=%i, rhs=%four)", (0, 4 * ((1 << 24) - 2), 4)),
         ("%r: i32 = assume_divisible(src=%n, divisor=8)", (I32[0], I32[1] // 8 * 8, 8)),
         ("%r: i32 = cdiv(lhs=%rows, rhs=%sixteen)", (0, I32[1] // 16, 1)),

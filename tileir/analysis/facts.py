@@ -208,6 +208,18 @@ def _assume_divisible(op: Any, known: Facts) -> IntFact:
     return fit(a.low, a.high, math.lcm(a.divisor, op.divisor), op.src.type.dtype)
 
 
+def _subtract(op: Any, known: Facts) -> IntFact:
+    """The number of blocks along an axis is above that of each block: so are blocks numbered from the far end."""
+    found = ranges.subtract(known[op.lhs], known[op.rhs], op.lhs.type.dtype)
+    count, block, more = op.lhs.op, op.rhs.op, 0
+    if isinstance(count, arith.Add) and (constant := known[count.rhs].constant) is not None:
+        count, more = count.lhs.op, constant
+    blocks = isinstance(count, arrays.NumBlocks) and isinstance(block, arrays.BlockId) and count.axis == block.axis
+    if blocks and abs(more) < LARGEST_GRID:
+        return fit(max(found.low, 1 + more), found.high, found.divisor, op.lhs.type.dtype)
+    return found
+
+
 def _reduce_sum(op: Any, known: Facts) -> IntFact:
     a, count = known[op.src], op.src.type.size // op.result.type.size
     return fit(a.low * count, a.high * count, a.divisor, op.src.type.dtype)
@@ -216,7 +228,7 @@ def _reduce_sum(op: Any, known: Facts) -> IntFact:
 RULES: RuleTable[Rule] = RuleTable("facts", {
     arith.Constant: _constant,
     arith.Add: _binary(ranges.add),
-    arith.Sub: _binary(ranges.subtract),
+    arith.Sub: _subtract,
     arith.Mul: _binary(ranges.multiply),
     arith.FloorDiv: _binary(ranges.floordiv),
     arith.CeilDiv: _binary(ranges.cdiv),

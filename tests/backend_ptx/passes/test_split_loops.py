@@ -217,6 +217,26 @@ def test_masks_of_gathers() -> None:
     assert [mask is None or constant_value(mask) is True for mask in masks] == [True, False]
 
 
+@tw.tile_kernel
+def from_the_far_end(x, out):
+    i = tw.num_blocks(0) - 1 - tw.bid(0)
+    rows = i * 64 + tw.arange(64, dtype=tw.int32)[:, None]
+    acc = tw.zeros((64, 64), tw.int32)
+    for j in range(tw.cdiv(x.shape[0], 64)):
+        columns = j * 64 + tw.arange(64, dtype=tw.int32)[None, :]
+        acc = acc * 3 + tw.where(rows - columns < 200, j, 7)
+    tw.store(out, (i, 0), acc)
+
+
+def test_blocks_in_reverse_are_not_below_zero() -> None:
+    """So that the difference of a row and a column does not wrap, and the window over columns has a first one."""
+    f = ir(from_the_far_end, np.zeros(5000, np.float32), np.zeros((5000, 64), np.int32))
+    run_pipeline(f)
+    run_passes(f, get_target("sm_90a"), until="split_loops")
+    selects = [sum(op.opcode == "select" for op in loop.loop.walk()) for loop in f.walk() if isinstance(loop, For)]
+    assert selects == [1, 0]
+
+
 def test_decisions_name_the_line() -> None:
     line = mask.__wrapped__.__code__.co_firstlineno + 5
     words = told(before_and_after(mask, 1)[1], "loops")
