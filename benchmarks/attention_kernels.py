@@ -2,7 +2,8 @@
 
 Arguments of each kernel: q, k, v, out: (heads, tokens, d), lse: (heads, tokens), a scale, tiles of tm queries and tn
 keys, d. `window`: each query sees so many keys before it (0: all), `cap`: scores go through cap * tanh(score / cap)
-(0: they do not). Grid: (tiles of queries, heads).
+(0: they do not). Grid: (tiles of queries, heads). Tensor cores sum products of 8-bit floats up as they do fastest, as
+libraries of attention have them do.
 """
 
 import tilewright as tw
@@ -16,7 +17,8 @@ def scores(query, k, head, j, scale, tn, cap):
     """The scores of a block of keys."""
     d = query.shape[1]
     key = tw.load(k, (head, j, 0), (1, tn, d), padding_mode=ZERO).reshape((tn, d))
-    score = tw.mma(query, key.transpose(), tw.zeros((query.shape[0], tn), tw.float32))
+    none = tw.zeros((query.shape[0], tn), tw.float32)
+    score = tw.mma(query, key.transpose(), none, use_fast_acc=query.dtype == tw.float8_e4m3fn)
     if cap:
         score = cap * tw.tanh(score * (scale / cap), rounding_mode=tw.RoundingMode.APPROX)
     return score
@@ -30,7 +32,8 @@ def advance(state, score, v, head, j, factor, tn, d):
     shrink = tw.exp2((top - higher) * factor, flush_to_zero=True)
     total = total * shrink + tw.sum(weight, axis=1, keepdims=True)
     value = tw.load(v, (head, j, 0), (1, tn, d), padding_mode=ZERO).reshape((tn, d))
-    return higher, total, tw.mma(weight.astype(v.dtype), value, acc * shrink)
+    fast = v.dtype == tw.float8_e4m3fn
+    return higher, total, tw.mma(weight.astype(v.dtype), value, acc * shrink, use_fast_acc=fast)
 
 
 def hidden(score, row, j, tokens, tn, causal, window):
