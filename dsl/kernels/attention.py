@@ -161,7 +161,7 @@ def _tile(function: str, q: Array, mine: int, others: int, few: int = 128) -> tu
     # Two bytes an element feed the tensor cores, of which two warpgroups take 128 rows; wider ones and wide heads need
     # the registers, as do the two sums of the gradients of keys and values.
     most = 32 if dtype_of(q).bytes > 2 else 128 if width <= 128 else 64
-    tm, tn = (found["m"], found["n"]) if found is not None else (most, min(most, few))
+    tm, tn = (found["m"], found["n"]) if found is not None else (most, few if most == 128 else min(most, few))
     return min(tm, max(16, power_above(mine))), min(tn, max(16, power_above(others))), width
 
 
@@ -240,7 +240,9 @@ def attention(
     """
     _check("attention", q, k, v, window, cap, starts, longest)
     tokens, batches = _grid(q, starts, longest)
-    tile = _tile("attention", q, tokens, k.shape[2] if starts is None else longest)
+    # Without a mask, registers that narrow heads leave take the scores of more keys: 1.03 to 1.05 of the speed (H100).
+    plain = not (causal or window or cap) and starts is None and q.shape[-1] <= 64
+    tile = _tile("attention", q, tokens, k.shape[2] if starts is None else longest, 256 if plain else 128)
     out = empty(q, q.shape)
     lse = empty(q, q.shape[:3] if starts is None else (q.shape[1], q.shape[0]), wide(dtype_of(q)))
     launch(device.attend, (blocks(tokens, tile[0]), q.shape[1], batches), q, k, v, starts, out, lse,

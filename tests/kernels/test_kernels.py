@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -51,6 +52,21 @@ def test_what_the_compiler_makes_of_attention() -> None:
         attention.key_gradients, (x, x, x, x, row, row, None, x, x, 0.1, mask, 64, 128, 128), "sm_90a")
     assert any(line.startswith("num_warps: 8") and "192 in each" in line for line in backward), backward
     assert not any("CTAs per cluster" in line or "16 warps" in line for line in backward), backward
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_narrow_heads_without_a_mask_take_more_keys(causal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    q, k, v = (rng.standard_normal((1, 1, 300, 16)).astype(ml_dtypes.bfloat16) for _ in range(3))
+    module, tiles = sys.modules["tilewright.kernels.attention"], []
+
+    def launched(*given: Any) -> None:
+        tiles.append(given[-3:])
+        launching.launch(*given)
+
+    monkeypatch.setattr(module, "launch", launched)
+    check("attention", (q, k, v, causal), ml_dtypes.bfloat16)
+    assert tiles == [(128, 128 if causal else 256, 16)]
 
 
 def test_pages_of_a_decode_step_are_copied_ahead() -> None:
