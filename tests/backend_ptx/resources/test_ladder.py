@@ -106,6 +106,16 @@ def test_a_few_spills_are_cheaper_than_a_cluster(amount: int, ctas: int | None) 
     assert found.plan.limits.ctas == ctas
 
 
+@pytest.mark.parametrize(("amount", "warps"), [(8, None), (128, None), (132, 8)])
+def test_a_few_spills_are_cheaper_than_more_warps(amount: int, warps: int | None) -> None:
+    """Four warps of an asynchronous multiply, which eight would follow."""
+    def judge(limits: Limits) -> Rejection | None:
+        return None if limits.warps else replace(SPILLS, amount=amount)
+
+    found = climb(Made, refuse(judge))
+    assert found.plan.limits.warps == warps
+
+
 def test_the_next_matrix_unit_comes_last_and_alone() -> None:
     found = climb(Made, refuse(lambda limits: None if limits.matrix_unit else REGISTERS))
     assert found.plan.limits == Limits(matrix_unit="mma.sync")
