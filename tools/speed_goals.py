@@ -98,7 +98,7 @@ ROWS = (
 ATTENTION = (
     *(Goal(f"{how}attention forward{which}", rf"{how}attention \d+x\d+x\d+x{d}{mask}(?:, .*)?$", {"cuDNN": bound})
       for how in ("", "plain ") for which, d, mask, bound in (
-          ("", 128, "", 1.01), (", causal", 128, " causal", 1.05), (", D = 64", 64, "( causal)?", 0.98))),
+          ("", 128, "", 1.01), (", causal", 128, " causal", 1.05), (", D = 64", 64, "(?: causal)?", 0.98))),
     Goal("attention with a soft cap or a window", r"plain attention .* (cap|window) .*", {"by_loops": 0.98}),
     Goal("decode of grouped query heads", r"decode \d+x.*", {"copy": 0.85}),
     Goal("the same from pages", r"paged decode.*", {"copy": 0.85}),

@@ -44,7 +44,10 @@ def meetings(function: Function, before: type[Op]) -> None:
 
 
 def meetings_after(function: Function, kind: type[Op]) -> None:
-    without_these(function, [op for before, op in pairs(function) if isinstance(before, kind)])
+    """Remove the first barrier behind each op of a kind: what stands between touches no buffer."""
+    blocks = [function.body, *(b for op in function.walk() for b in op.blocks)]
+    behind = [block.ops[k + 1:] for block in blocks for k, op in enumerate(block.ops) if isinstance(op, kind)]
+    without_these(function, [op for ops in behind for op in [o for o in ops if isinstance(o, Barrier)][:1]])
 
 
 def without_these(function: Function, ops: list[Op]) -> None:
