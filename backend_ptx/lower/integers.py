@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.tileir.dtypes import DType
 
@@ -41,7 +42,8 @@ def quotient(b: Builder, dtype: DType, up: bool, x: Val, y: Val) -> Val:
     """Quotient toward plus (`up`) or minus infinity."""
     y = _nonzero(b, y)
     if not dtype.is_signed and not up:
-        return b.udiv(x, y)
+        early = y.const is None and x.type == "i32"
+        return instruction("div.u32").emit(b, x, y)[0] if early else b.udiv(x, y)
     nearer, remainder = _divide(b, dtype, x, y)
     wrong = b.icmp("ne", remainder, 0)
     if dtype.is_signed:

@@ -154,9 +154,14 @@ def copy(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Operation:
     return pure(c, i, lambda a: a)
 
 
+def divide(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Operation:
+    return pure(c, i, lambda a, b: a // b)
+
+
 MEANINGS: dict[str, Callable[[FunctionCompiler, LlvmInstruction, Facts], Operation]] = {
     "load": load, "store": store, "atomic": atomic_operation, "copy_async": copies.copy_async,
     "copy_commit": copies.copy_commit, "copy_wait": copies.copy_wait, "to_tf32": to_tf32, "copy": copy,
+    "divide": divide,
     "barrier": warp.barrier, "barrier_named": warp.barrier_named, "barrier_warp": warp.barrier_warp,
     "fence": warp.fence, "shuffle": warp.shuffle, "warp_reduce": warp.warp_reduce,
     "grid_wait": grid_wait, "launch_dependents": launch_dependents,

@@ -29,7 +29,7 @@ def known_without_tiles(values: Sequence[Value], unit: Unit) -> bool:
         if not isinstance(value.type, ArrayType) and getattr(value.type, "size", 1) > 1:
             return False
         if op.blocks or not op.effectful:
-            return isinstance(op, (For, While)) or not op.blocks
+            return isinstance(op, (For, While, If)) or not op.blocks
         effects = op.effects()
         return not (effects.kept or any(dependences.alias_class(m) in dependences.changing for m in effects.reads))
 
