@@ -45,6 +45,7 @@ SHOWN = {
     "ping_pong_warpgroups": Shown("chained_rows", warps=8),
     "await_grids": Shown("in_place", dependent=True),
     # What a pass does elsewhere.
+    "order_blocks-groups": Shown("gemm_bf16"),
     "scale_operands-sm_120a": Shown("block_scaled", "sm_120a"),
     "form_clusters-rows": Shown("normalise_rows", ctas=2),
     "relieve_pressure-spill": Shown("wide_rows"),

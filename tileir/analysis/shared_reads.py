@@ -1,0 +1,122 @@
+"""What the blocks of a grid read together: bytes by the axes of the grid that the places of tiles are computed from.
+
+    load(array=%a, index=(%i, %k), shape=(128, 64), ...)     // in a loop over %k, %i = block_id(axis=0)
+
+depends on axis 0: blocks that differ along axis 1 alone read the same. Together a block's iterations read a line of %a,
+128 rows of as many elements as %a has along its axis 1.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from math import prod
+from typing import NamedTuple
+
+from tilewright.tileir.analysis.unit import Unit
+from tilewright.tileir.carried import origins
+from tilewright.tileir.core import Block, Op, Value
+from tilewright.tileir.ops import arith
+from tilewright.tileir.ops.arrays import BlockId
+from tilewright.tileir.ops.atomics import Atomic
+from tilewright.tileir.ops.control import For, While
+from tilewright.tileir.ops.memory import Load
+from tilewright.tileir.types import ArrayType, TileType
+
+# A loop runs an unknown number of times; what it reads counts so many times what is read outside of it.
+ITERATIONS = 16
+
+Axes = frozenset[int]
+
+
+class Line(NamedTuple):
+    """What a block reads of an array: so many bytes, times the extents of the array along some of its axes."""
+
+    array: Value
+    bytes: int
+    extents: tuple[int, ...]
+
+
+class SharedReads:
+    """The reads of a function by axes of the grid. `written`: bytes that a block writes. `lines`: by axes, of the loads
+    of parameters. `ordered`: the order of blocks may mean something. `known` is False where a block reads the place of
+    a tile at a place of its own: blocks may then share more than can be seen."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        self.coordinates = coordinates_of(unit)
+        self.axes = sorted(set(self.coordinates.values()))
+        self.read: dict[Axes, int] = defaultdict(int)
+        self.lines: dict[Axes, list[Line]] = defaultdict(list)
+        self.written = 0
+        self.known = True
+        self.ordered = False
+        for op in unit.function.walk() if len(self.axes) > 1 else ():
+            self._add(op)
+            if self.ordered or not self.known:
+                break
+
+    def _add(self, op: Op) -> None:
+        effects = op.effects()
+        if isinstance(op, Atomic | While) or effects.ordered:
+            self.ordered = True
+        elif isinstance(op, For):
+            self.ordered |= self._axes((op.lower, op.upper, op.step)) != frozenset()
+        elif any(isinstance(memory.type, ArrayType) for memory in effects.writes):
+            self.written += self._bytes(op.operands, op)
+        elif _reads(op):
+            axes = self._axes(op.operands)
+            if axes is None:
+                self.known = False
+                return
+            self.read[axes] += self._bytes(op.results, op)
+            if isinstance(op, Load) and op.array in self.unit.function.params:
+                self.lines[axes].append(self._line(op))
+
+    def _axes(self, values: Iterable[Value]) -> Axes | None:
+        """The axes from whose coordinates the values are computed; None where a block reads them at a place of its
+        own."""
+        found = self._origins(values)
+        if any(isinstance(value.op, BlockId) for value in found - self.coordinates.keys()):
+            return frozenset(self.axes)
+        reading = (value.op for value in found if value.op is not None and _reads(value.op))
+        if any(not self.coordinates.keys().isdisjoint(self._origins(op.operands)) for op in reading):
+            return None
+        return frozenset(self.coordinates[value] for value in found & self.coordinates.keys())
+
+    def _origins(self, values: Iterable[Value]) -> set[Value]:
+        return set(origins(values, self.unit.parents, lambda value: value in self.coordinates))
+
+    def _bytes(self, tiles: Iterable[Value], op: Op) -> int:
+        """Of the largest tile among the values, as often as loops around the op read or write it."""
+        sizes = [prod(v.type.shape) * v.type.dtype.bytes for v in tiles if isinstance(v.type, TileType)]
+        loops = sum(isinstance(outer, For) for outer in self.unit.around(op))
+        often: int = ITERATIONS**loops
+        return max(sizes, default=0) * often
+
+    def _line(self, op: Load) -> Line:
+        walked = [any(isinstance(v.owner, Block) and v.owner in self.unit.parents
+                      for v in origins([index], self.unit.parents)) for index in op.index]
+        size = prod(length for length, all_of_it in zip(op.shape, walked, strict=True) if not all_of_it)
+        extents = (axis for axis, all_of_it in zip(op.order, walked, strict=True) if all_of_it)
+        return Line(op.array, size * op.result.type.dtype.bytes, tuple(extents))
+
+
+def coordinates_of(unit: Unit) -> Mapping[Value, int]:
+    """The values that say which block this is, each with its axis of the grid.
+
+    Where a kernel has one axis, and divides the number of the block by the length of a row, the remainder stands for
+    axis 0 and the quotient for axis 1.
+    """
+    ids = [op for op in unit.function.walk() if isinstance(op, BlockId)]
+    if len({op.axis for op in ids}) > 1:
+        return {op.result: op.axis for op in ids}
+    divided: dict[Value, dict[Value, int]] = defaultdict(dict)
+    for op in unit.function.body.ops:
+        if isinstance(op, arith.Mod | arith.FloorDiv) and isinstance(op.lhs.op, BlockId):
+            divided[op.rhs][op.result] = int(isinstance(op, arith.FloorDiv))
+    return next((found for found in divided.values() if len(set(found.values())) == 2), {})
+
+
+def _reads(op: Op) -> bool:
+    return any(isinstance(memory.type, ArrayType) for memory in op.effects().reads)
