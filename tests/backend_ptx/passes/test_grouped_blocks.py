@@ -109,7 +109,7 @@ def biased(a, b, c, tm: ct.Constant[int], tn: ct.Constant[int], tk: ct.Constant[
 
 
 @ct.tile_kernel
-def batched(a, b, c, axes: ct.Constant[tuple]):
+def batched(a, b, c, axes: ct.Constant[tuple[int, ...]]):
     n, i, j = ct.bid(axes[0]), ct.bid(axes[1]), ct.bid(axes[2])
     acc = ct.zeros((16, 16), ct.float32)
     for k in range(ct.num_tiles(a, 2, (1, 16, 16))):
@@ -119,7 +119,7 @@ def batched(a, b, c, axes: ct.Constant[tuple]):
 
 
 @ct.tile_kernel
-def keys_of_heads(a, b, c, axes: ct.Constant[tuple]):
+def keys_of_heads(a, b, c, axes: ct.Constant[tuple[int, ...]]):
     """All blocks of a head read its keys b; c = the sums of a @ b.T."""
     head, i = ct.bid(axes[0]), ct.bid(axes[1])
     queries, acc = ct.load(a, (head, i, 0), (1, 16, 16)).reshape((16, 16)), ct.zeros((16, 16), ct.float32)
@@ -203,7 +203,7 @@ def started(
     b = Builder(Block())
     ids = [b.value(BlockId(axis=axis)) for axis in (2, 1, 0)]
     for k, value in enumerate(index):
-        b.emit(Scatter(array=out, indices=(*ids, b.number(k)), value=value, shape=()))
+        b.emit(Scatter(array=out, indices=(*ids, b.number(k)), value=value, mask=None, shape=()))
     f.body.ops[:] = [*(op for op in f.body.ops[:-1] if not isinstance(op, Store)), *b.block.ops, f.body.ops[-1]]
     verify(f)
     dce(Unit(f))  # the products
