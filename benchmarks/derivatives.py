@@ -73,10 +73,9 @@ def layer_norm(m: int, n: int) -> Iterator[Work]:
     x, g, w, b, out = random(m, n), random(m, n), random(n), random(n), random(m, n)
     dx, sums = torch.empty_like(x), torch.zeros(2, n, device="cuda")
     backward = tw.grad(forward.layer_norm, wrt=("x", "weight", "bias"), outputs="out", overwrite="x")
-    rows = max(1, 4096 // n)
     processors = torch.cuda.get_device_properties(0).multi_processor_count
 
-    def walking(each: int) -> Run:
+    def walking(rows: int, each: int) -> Run:
         def run() -> Any:
             sums.zero_()
             backward[each * processors](x, w, b, out, EPS, rows, n, g, dx, *sums)
@@ -87,7 +86,9 @@ def layer_norm(m: int, n: int) -> Iterator[Work]:
     torchs = lambda: torch.ops.aten.native_layer_norm_backward(  # noqa: E731
         g, x, [n], mean, scale, w, b, [True, True, True])
     yield Work(f"layer norm backward {m} x {n}", {
-        "derived": fastest({str(each): walking(each) for each in (1, 2, 4, 8)}),
+        "derived": fastest({f"{rows} rows, {each}": walking(rows, each)
+                            for rows in sorted({max(1, words // n) for words in (2048, 4096)})
+                            for each in (1, 2, 4, 8)}),
         "library": lambda: tk.norm_backward.plain(g, x, w, EPS, True), "torch": torchs}, bytes=6.0 * m * n)
 
 

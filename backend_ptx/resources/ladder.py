@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from tilewright.backend_ptx.decisions import kib
-from tilewright.backend_ptx.resources.occupancy import register_cap
+from tilewright.backend_ptx.resources.occupancy import AIM, register_cap
 from tilewright.backend_ptx.resources.registers import MARGIN
 from tilewright.backend_ptx.resources.verdict import Rejection, Shortage
 from tilewright.backend_ptx.targets import KIB, Target
@@ -27,7 +27,7 @@ class Facts(NamedTuple):
     of its deepest multiply; `registers`: those that live ranges give each thread, of `register_cap` that it can have;
     `unit`: the matrix unit with outstanding MMAs, and `next_unit` the one that the target prefers after it;
     `resident`: CTAs for which ptxas must leave registers (0: as it chooses); `split`: some loop became several;
-    `early`: some MMAs start early."""
+    `early`: some MMAs start early; `reduces`: some tile is reduced."""
 
     warps: int
     threads: int
@@ -43,6 +43,7 @@ class Facts(NamedTuple):
     resident: int
     split: bool
     early: bool
+    reduces: bool
 
 
 class TriedPlan(Protocol):
@@ -128,6 +129,13 @@ def lower_occupancy(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
             yield Descent(replace(plan.limits, max_occupancy=lower), said)
 
 
+def two_resident(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
+    """Registers for AIM CTAs per SM: ptxas, left alone, may take just as many and spill a little, told so nothing."""
+    free = plan.facts.resident == 0 and plan.limits.max_occupancy is None
+    if free and not plan.facts.unit and _few(refused):
+        yield _descent(plan, refused, f"registers for {AIM} CTAs per SM", max_occupancy=AIM)
+
+
 def whole_loops(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
     """What loops share is live through each of their parts."""
     if plan.facts.split:
@@ -145,11 +153,11 @@ def _few(refused: Rejection) -> bool:
 
 
 def more_ctas(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
-    """Clusters of twice as many CTAs and more, each with a part of the accumulators."""
+    """Clusters of twice as many CTAs and more, each with a part of the accumulators or of the reduced rows."""
     if _few(refused):
         return
     ctas = 2 * max(plan.facts.cluster, plan.limits.ctas or 1)
-    while plan.facts.unit and plan.limits.allow_cluster and ctas <= MOST_CTAS:
+    while (plan.facts.unit or plan.facts.reduces) and plan.limits.allow_cluster and ctas <= MOST_CTAS:
         yield _descent(plan, refused, f"{ctas} CTAs per cluster", ctas=ctas)
         ctas *= 2
 
@@ -211,6 +219,7 @@ LADDER: tuple[Rung, ...] = (
     Rung("entry", _THREADS | {Shortage.IGNORED}, one_resident),
     Rung("occupancy", _THREADS | _MEMORY, lower_occupancy),
     Rung("MMAs in order", _THREADS, mmas_in_order),
+    Rung("two CTAs", frozenset({Shortage.SPILLS}), two_resident),
     Rung("whole loops", _THREADS | _MEMORY, whole_loops),
     Rung("stages", _MEMORY, fewer_stages),
     Rung("K split", _MEMORY, split_depth),

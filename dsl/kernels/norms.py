@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
+from tilewright.kernel import tile_kernel
 from tilewright.kernels.arrays import Array, count, dtype_of, empty, output, rows_of, view, view_of_output
 from tilewright.kernels.checks import check_float, check_same_dtype, check_shape
 from tilewright.kernels.declaration import library_function
@@ -14,9 +16,11 @@ from tilewright.kernels.reductions import sum_of_parts
 from tilewright.kernels.tiles import rows_and_width, strip
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError, TileValueError
 
-# Twice the SMs of an H200. Each block adds up its rows' share of the weights' gradients. A fixed number, so that the
-# gradient has the same bits on every device.
-PARTS = 264
+# The SMs of an H200. Blocks add up their rows' share of the weights' gradients, of which the registers of an SM hold
+# 8192 columns, and of two blocks 2048 each. A fixed number, so that the gradient has the same bits on every device.
+PARTS, COLUMNS, NARROW = 132, 8192, 2048
+# Elements of a group that a block holds: it is then read once, and not three times.
+GROUP = 32768
 
 
 # ---- references -----------------------------------------------------------------------------------------------------
@@ -127,6 +131,14 @@ def _norm(
     return result, total
 
 
+@functools.cache
+def backward_kernel(width: int) -> tile_kernel:
+    """The kernel for gradients of rows of this padded width: CTAs of a cluster hold COLUMNS each, so that the sums of
+    gradients stay in registers."""
+    kernel = device.norm_rows_backward
+    return kernel if width <= COLUMNS else kernel.replace_hints(num_ctas=blocks(width, COLUMNS))
+
+
 @library_function(reference=norm_backward_reference)
 def norm_backward(
     grad: Array, x: Array, weight: Array | None = None, eps: float = 1e-6, centred: bool = False,
@@ -144,10 +156,11 @@ def norm_backward(
     check_shape(name, "grad", grad, x.shape, "the shape of x")
     check_shape(name, "added", added, x.shape, "the shape of x")
     m, n = count(x.shape[:-1]), x.shape[-1]
-    rows = max(1, min(8, 4096 // width))
-    parts = min(blocks(number(m), rows), PARTS)
+    rows = max(1, min(8, NARROW // width))
+    most = 2 * PARTS if width <= NARROW else PARTS // blocks(width, COLUMNS)
+    parts = min(blocks(number(m), rows), most)
     dx, sums = empty(x, x.shape), [empty(x, (parts, n), wide(dtype_of(x))) for _ in range(2)]
-    launch(device.norm_rows_backward, (parts,), rows_of(grad), None if added is None else rows_of(added), rows_of(x),
+    launch(backward_kernel(width), (parts,), rows_of(grad), None if added is None else rows_of(added), rows_of(x),
            weight, view(dx, (m, n)), *sums, eps, centred, rows, width)
     dtype = dtype_of(x if weight is None else weight)
     return dx, sum_of_parts(sums[0], dtype), sum_of_parts(sums[1], dtype)
@@ -258,7 +271,9 @@ def group_norm(
     check_float("group_norm", bias=bias)
     check_shape("group_norm", "bias", bias, (x.shape[1],), "the channels of x")
     result = output("group_norm", out, x, x.shape)
-    by_group = (groups, shape[1])
-    launch(device.norm_groups, (shape[0],), view(x, shape), view(weight, by_group), view(bias, by_group),
+    by_group, places = (groups, shape[1]), power_above(shape[2])
+    kernel, tile = ((device.norm_whole_groups, (tile[0], places)) if tile[0] * places <= GROUP else
+                    (device.norm_groups, tile))
+    launch(kernel, (shape[0],), view(x, shape), view(weight, by_group), view(bias, by_group),
            view_of_output("group_norm", result, shape), eps, *tile)
     return result

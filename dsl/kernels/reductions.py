@@ -13,13 +13,16 @@ from tilewright.kernels.device import reductions as device
 from tilewright.kernels.device.common import wide
 from tilewright.kernels.elementwise import spread
 from tilewright.kernels.launching import blocks, launch, number, power_above
-from tilewright.kernels.tiles import strip
+from tilewright.kernels.tiles import WORDS_PER_BLOCK, strip
 from tilewright.tileir.diagnostics import TileTypeError, TileValueError
 from tilewright.tileir.dtypes import DType, bool_, int64
 
 OPS = ("sum", "mean", "prod", "max", "min")
 # A reduction with few results is cut into parts, so that a GPU has enough blocks; each has at least so many chunks.
 MOST_PARTS, CHUNKS_PER_PART = 256, 8
+# Words of a tile along rows. Shorter rows are reduced together, unless too few blocks would be left: sums of 8192 rows
+# of 2048 and 8192 columns take 9.2 and 47.8 us on an H100, row by row 9.6 and 48.4, by 2048 words 11.4 and 48.5.
+ROW_WORDS, FEW_BLOCKS = 4096, 512
 
 
 def reduce_reference(x: Any, op: str = "sum", axis: Sequence[int] | None = None, keepdims: bool = False) -> Any:
@@ -90,16 +93,20 @@ def computed_and_stored(function: str, op: str, x: Array) -> tuple[DType, DType]
 def middle(x: Array, out: Array, op: str, dtype: DType, divisor: int | None) -> None:
     """Reduce a view (outer, n, inner) along n into (outer, 1, inner), in two passes where there are few results."""
     outer, n, inner = x.shape
-    chunk, across = strip(power_above(n), power_above(inner))
+    alone = number(inner) == 1
+    chunk, across = strip(power_above(n), power_above(inner), ROW_WORDS if alone else WORDS_PER_BLOCK)
+    rows = max(1, min(ROW_WORDS // chunk, power_above(outer) // FEW_BLOCKS)) if alone else 1
     neutral, op = neutral_of(op, dtype), kernel_op(op, dtype)
-    results = number(outer) * blocks(number(inner), across)
+    groups, columns = blocks(outer, rows), blocks(inner, across)
+    results = number(groups) * number(columns)
     parts = min(MOST_PARTS // max(1, results), blocks(number(n), chunk * CHUNKS_PER_PART))
     if parts > 1:
         partial = empty(x, (outer, parts, inner), dtype)
-        launch(device.reduce_middle, (outer, blocks(inner, across), parts), x, partial, op, dtype, neutral, None, chunk,
-               across)
-        x, chunk = partial, min(chunk, power_above(parts))
-    launch(device.reduce_middle, (outer, blocks(inner, across), 1), x, out, op, dtype, neutral, divisor, chunk, across)
+        launch(device.reduce_middle, (groups, columns, parts), x, partial, op, dtype, neutral, None,
+               (rows, chunk, across), False)
+        x, n, chunk = partial, parts, min(chunk, power_above(parts))
+    launch(device.reduce_middle, (groups, columns, 1), x, out, op, dtype, neutral, divisor, (rows, chunk, across),
+           number(n) <= chunk)
 
 
 def sum_of_parts(parts: Array, dtype: DType) -> Array:

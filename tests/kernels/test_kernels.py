@@ -20,7 +20,7 @@ from support.pages import programs_of
 import tilewright as tw
 import tilewright.kernels as tk
 from tilewright.inspecting.decisions import decisions
-from tilewright.kernels import launching, linear_losses
+from tilewright.kernels import launching, linear_losses, norms
 from tilewright.kernels.device import attention
 from tilewright.kernels.optimisers import adamw_reference
 from tilewright.launching import launcher
@@ -67,6 +67,15 @@ def test_narrow_heads_without_a_mask_take_more_keys(causal: bool, monkeypatch: p
     monkeypatch.setattr(module, "launch", launched)
     check("attention", (q, k, v, causal), ml_dtypes.bfloat16)
     assert tiles == [(128, 128 if causal else 256, 16)]
+
+
+def test_sums_of_gradients_of_wide_rows_stay_in_registers() -> None:
+    """Those of rows of 16384, in two CTAs with 8192 columns each."""
+    rows, row, parts = tw.spec("bf16[?,16384]"), tw.spec("bf16[16384]"), tw.spec("f32[66,16384]")
+    found = decisions(norms.backward_kernel(16384), (rows, None, rows, row, rows, parts, parts, 1e-5, True, 1, 16384),
+                      "sm_90a")
+    assert any(line.startswith("cluster: 2 ") for line in found), found
+    assert not any(line.startswith("ladder") for line in found), found
 
 
 def test_pages_of_a_decode_step_are_copied_ahead() -> None:

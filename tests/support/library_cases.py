@@ -45,6 +45,8 @@ def rows(x: Make) -> Iterator[Case]:
     yield "layer_norm", (x(3, 5),)
     yield "layer_norm", (x(3, 5), None, x(5))
     yield "norm_backward", (x(4, 6), x(4, 6))
+    yield "norm_backward", (x(70, 9000), x(70, 9000), x(9000), 1e-5, True)
+    yield "group_norm", (x(1, 2, 20000), 1, x(2), x(2))  # more than a block holds
     for shape, groups in (((2, 6, 5), 2), ((3, 8), 2), ((1, 5, 3, 4), 1), ((2, 3, 130), 3)):
         yield "group_norm", (x(*shape), groups, x(shape[1]), x(shape[1]))
         yield "group_norm_backward", (x(*shape), x(*shape), groups, x(shape[1]))
@@ -76,6 +78,8 @@ def reductions(x: Make) -> Iterator[Case]:
         yield "reduce", (x(*shape), "sum", axis)
         yield "reduce_backward", (np.ones_like(x(*shape).sum(axis=axis, keepdims=True)), x(*shape), "sum", axis)
     yield "reduce", (x(50000), "sum")
+    yield "reduce", (x(600, 300), "sum", (1,))  # two rows in a block
+    yield "reduce", (x(1100, 3), "max", (1,))
     for op in ("mean", "prod", "max", "min"):
         yield "reduce", (x(3, 4, 5), op, (1,), True)
         yield "reduce", (x(9, 3), op)

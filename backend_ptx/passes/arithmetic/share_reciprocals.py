@@ -32,9 +32,10 @@ ENOUGH = 8  # elements for each divisor: a thread then has several of one diviso
 
 def share_reciprocals(c: Compilation) -> Preserved:
     """Afterwards no `div` of float32 to nearest divides many elements by a number that is the same for them."""
-    shared = {op.rhs for op in c.function.walk() if isinstance(op, Div) and _qualifies(op)}
-    if not shared:
+    chosen = {op for op in c.function.walk() if isinstance(op, Div) and _qualifies(c, op)}
+    if not chosen:
         return ALL
+    shared = {op.rhs for op in chosen}
     reciprocals: dict[Value, Value] = {}
 
     def keep_broadcast(rewriter: Rewriter, op: Broadcast) -> None:
@@ -43,7 +44,7 @@ def share_reciprocals(c: Compilation) -> Preserved:
             reciprocals[op.result] = rewriter.value(Broadcast(src=_reciprocal(rewriter, op.src), shape=op.shape))
 
     def divide(rewriter: Rewriter, op: Div) -> None:
-        if not _qualifies(op):
+        if op not in chosen:
             rewriter.keep(op)
             return
         assert isinstance(op.rhs.op, Broadcast)
@@ -55,10 +56,14 @@ def share_reciprocals(c: Compilation) -> Preserved:
     return NONE
 
 
-def _qualifies(op: Div) -> bool:
+def _qualifies(c: Compilation, op: Div) -> bool:
+    """Whether many elements of a tile have one divisor, or few in each of many iterations."""
     nearest = op.rounding is RoundingMode.RN and not op.ftz and op.lhs.type.dtype is float32
     spread = op.rhs.op
-    return nearest and isinstance(spread, Broadcast) and op.lhs.type.size >= ENOUGH * spread.src.type.size
+    if not nearest or not isinstance(spread, Broadcast):
+        return False
+    again = op.lhs.type.size > 1 and any(o.repeats for o in c.around(op) if o not in c.around(spread))
+    return again or op.lhs.type.size >= ENOUGH * spread.src.type.size
 
 
 def _reciprocal(b: Rewriter, divisor: Value) -> Value:

@@ -32,10 +32,12 @@ the largest reduced tile, or if a row in a loop leaves no room for a second CTA 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import prod
 
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.flat import log2
+from tilewright.backend_ptx.layouts.memory import tile_access
 from tilewright.backend_ptx.layouts.warpgroup import LEAST_COLUMNS, ROWS
 from tilewright.backend_ptx.ops.cluster import ClusterGather
 from tilewright.backend_ptx.ops.units import units_of
@@ -56,6 +58,11 @@ from tilewright.tileir.passes.cut_tiles import Disorder, cut_tiles, disorder, un
 MOST = 8
 # 32-bit words of a tile that one CTA holds: half of the registers, as other values need the rest.
 WORDS = 32768
+# The same of rows whose elements are moved one by one, if they are longer than twice that: more warps then wait for
+# fewer words each. On an H100, of a copy's rate: softmax of 50257 bfloat16 columns by 2, 4 and 8 CTAs 0.55, 0.64, 0.74,
+# of 20001 by 1, 2 and 4 0.69, 0.58, 0.73, of 10001 by 1 and 2 0.76, 0.71; RMS norm 0.64, 0.73, 0.80; 0.78, 0.68, 0.78;
+# 0.84, 0.72.
+WORDS_ONE_BY_ONE = 8192
 # Rows in a loop: the slots of a ring with which two CTAs hide what each waits for, and the most CTAs that share a row
 # for that. Softmax of 32768 and 65536 bfloat16 columns on an H100: 1.01 and 0.99 of the rate without a loop, with three
 # slots of 32 KiB; 0.99 and 0.97 with 64 KiB, spilled, where no ring fits.
@@ -70,7 +77,7 @@ def form_clusters(c: Compilation) -> Preserved:
     products = [op for op in function.walk() if isinstance(op, Mma)]
     rows = [op for op in function.walk() if isinstance(op, Reduction)]
     wanted: int | None = c.hints.num_ctas
-    needed, why = _needed(products, rows, target), decisions.REGISTERS_DO_NOT_HOLD
+    needed, why = _needed(c, products, rows), decisions.REGISTERS_DO_NOT_HOLD
     if wanted is not None:
         needed, why = min(wanted, MOST), decisions.CTAS_ASKED
     elif not products and (for_two := _for_two(c, rows)) > needed:
@@ -99,14 +106,26 @@ def _told(found: Disorder) -> str:
     return decisions.accessed_in_two_ways(memory.hint, op.opcode, op.span)
 
 
-def _needed(products: Sequence[Mma], rows: Sequence[Reduction], target: Target) -> int:
+def _moves_elements(function: Function) -> bool:
+    """Whether elements of the longest tile are loaded one by one, as those of rows at odd addresses are."""
+    loads = [op for op in function.walk() if isinstance(op, Load) and op.shape]
+    longest = max((prod(op.shape) for op in loads), default=0)
+    return any(prod(op.shape) == longest and tile_access(op.array.type, op.order, op.steps, op.shape).vector == 1
+               for op in loads)
+
+
+def _needed(c: Compilation, products: Sequence[Mma], rows: Sequence[Reduction]) -> int:
     """How many CTAs hold the largest accumulator, or the largest reduced tile."""
-    if not target.has_cluster or (products and not all(warpgroup_kind(op, target) for op in products)):
+    if not c.target.has_cluster or (products and not all(warpgroup_kind(op, c.target) for op in products)):
         return 1
     tiles = [op.acc.type for op in products] or [op.src.type for op in rows]
     words = max((t.size * max(4, t.dtype.bytes) // 4 for t in tiles), default=0)
-    needed = 1 << (words - 1).bit_length() - log2(WORDS) if words > WORDS else 1
-    return needed if needed <= (2 if products else MOST) else 1
+    limit = 2 if products else MOST
+    if words > limit * WORDS:
+        return 1
+    short = not products and words > 2 * WORDS_ONE_BY_ONE and _moves_elements(c.function)
+    most = WORDS_ONE_BY_ONE if short else WORDS
+    return min(limit, 1 << (words - 1).bit_length() - log2(most)) if words > most else 1
 
 
 def _for_two(c: Compilation, rows: Sequence[Reduction]) -> int:

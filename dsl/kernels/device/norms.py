@@ -93,6 +93,18 @@ def norm_groups(x, weight, bias, out, eps: float, channels: tw.Constant[int], pl
 
 
 @tw.tile_kernel
+def norm_whole_groups(x, weight, bias, out, eps: float, channels: tw.Constant[int], places: tw.Constant[int]):
+    """As `norm_groups`, of groups that a block holds: at most `channels` and `places`."""
+    g = tw.bid(0)
+    n = x.shape[1] * x.shape[2]
+    t = load_wide(x, (g, 0, 0), (1, channels, places))
+    there = inside(channels, x.shape[1]).reshape((1, channels, 1)) & inside(places, x.shape[2])
+    t = tw.where(there, t - tw.sum(t) / n, 0.0)
+    scale = tw.rsqrt(tw.sum(t * t) / n + eps)
+    store_as(out, (g, 0, 0), t * scale * channels_of(weight, g, channels) + channels_of(bias, g, channels))
+
+
+@tw.tile_kernel
 def norm_groups_backward(grad, x, weight, dx, weight_parts, bias_parts, eps: float, channels: tw.Constant[int],
                          places: tw.Constant[int]):
     """grad, x, dx: (examples * groups, channels, places), weight_parts, bias_parts: (examples * groups, channels)."""

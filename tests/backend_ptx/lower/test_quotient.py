@@ -146,6 +146,19 @@ def test_rows_with_large_dividends_are_divided(kernel: Any, more: tuple[Any, ...
     np.testing.assert_array_equal(out.view(np.uint32)[kept], told.view(np.uint32)[kept])
 
 
+@tw.tile_kernel
+def means(x, out, ROWS: tw.Constant[bool]):
+    """The divisor is the same in all iterations, or the row's own."""
+    for i in range(tw.bid(0), x.shape[0], tw.num_blocks(0)):
+        t = tw.load(x, (i, 0), (2, COLUMNS))
+        total = tw.sum(t, axis=1, keepdims=True)
+        tw.store(out, (i, 0), t * (total / (tw.max(t, axis=1, keepdims=True) if ROWS else x.shape[1])))
+
+
+def test_what_divides_in_every_iteration_has_one_reciprocal() -> None:
+    assert [_bounded(means, rows) for rows in (False, True)] == [[False], []]
+
+
 def test_what_has_no_reciprocal_is_divided() -> None:
     """A few elements for each divisor, other roundings, and other dtypes stay divisions."""
     def shares(dtype: str, divisors: int) -> bool:

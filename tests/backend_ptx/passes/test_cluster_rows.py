@@ -24,13 +24,14 @@ HOPPER = get_target("sm_90a")
 ARRAY = "array<?x?x{}, strides=?x1, stride_div=8x1, align=16, disjoint, small>"
 
 
-def kernel(rows: int, columns: int, axis: int = 1, hints: str = "", reduce: str = "", dtype: str = "f32") -> Function:
+def kernel(rows: int, columns: int, axis: int = 1, hints: str = "", reduce: str = "", dtype: str = "f32",
+           array: str = ARRAY) -> Function:
     """y = x less what x is reduced to along an axis."""
     tile, kept = f"tile<{rows}x{columns}x{dtype}>", rows if axis else columns
     line = f"{rows}, 1" if axis else f"1, {columns}"
     shape, result = f"({rows}, {columns})", f"tile<{kept}x{dtype}>"
     reduce = reduce or f"%r: {result} = reduce_sum(src=%t, axes=({axis}))"
-    return parse(f"""func @k(%x: {ARRAY.format(dtype)}, %y: {ARRAY.format(dtype)}) hints({hints}) {{
+    return parse(f"""func @k(%x: {array.format(dtype)}, %y: {array.format(dtype)}) hints({hints}) {{
   %i: i32 = block_id(axis=0)
   %zero: i32 = constant(value=0, type=tile<i32>)
   %t: {tile} = load(array=%x, index=(%i, %zero), shape={shape}, steps={shape}, order=(0, 1), padding="zero")
@@ -53,6 +54,16 @@ def formed(f: Function, target: str = "sm_90a") -> Function:
 def gathers(f: Function) -> list[int]:
     """Elements that each block gives the others, exchange by exchange."""
     return [op.src.type.size for op in f.walk() if isinstance(op, ClusterGather)]
+
+
+@pytest.mark.parametrize("columns, dtype, blocks", [
+    (16384, "bf16", 1), (32768, "bf16", 4), (65536, "bf16", 8), (65536, "f32", 8), (131072, "f32", 8),
+    (524288, "f32", 1)])
+def test_rows_at_odd_addresses_go_to_more_blocks(columns: int, dtype: str, blocks: int) -> None:
+    """Their elements are moved one by one."""
+    f = kernel(1, columns, dtype=dtype, array=ARRAY.replace("stride_div=8x1, ", ""))
+    run_passes(f, HOPPER, until="form_clusters")
+    assert f.plan.cluster == blocks
 
 
 @pytest.mark.parametrize("rows, columns, dtype, blocks", [

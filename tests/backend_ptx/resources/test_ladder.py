@@ -32,7 +32,7 @@ class Made:
     """A plan of which only the facts matter."""
 
     target: Target = get_target("sm_90a")
-    hints = Hints(occupancy=4)
+    hints: Hints = Hints(occupancy=4)
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -41,7 +41,7 @@ class Made:
             warps=limits.warps or 4, threads=128, cluster=limits.ctas or 1, slots=limits.max_stages or 3,
             largest=limits.max_exchange or 65536, depth=64, registers=150, register_cap=128, unit=unit,
             next_unit=next_unit, reallocates=limits.allow_register_reallocation, resident=limits.max_occupancy or 4,
-            split=False, early=False)
+            split=False, early=False, reduces=False)
 
 
 def refuse(rejected: Callable[[Limits], Rejection | None]) -> Callable[[Made], Rejection | None]:
@@ -114,6 +114,33 @@ def test_a_few_spills_are_cheaper_than_more_warps(amount: int, warps: int | None
 
     found = climb(Made, refuse(judge))
     assert found.plan.limits.warps == warps
+
+
+@pytest.mark.parametrize(("reduces", "ctas"), [(True, 2), (False, None)])
+def test_rows_that_spill_are_cut_if_they_are_reduced(reduces: bool, ctas: int | None) -> None:
+    """Without MMAs there is something to share for CTAs of a cluster only in what is reduced."""
+    def made(limits: Limits) -> Made:
+        plan = Made(limits)
+        plan.facts = plan.facts._replace(unit=None, next_unit=None, reduces=reduces)
+        return plan
+
+    found = climb(made, refuse(lambda limits: None if limits.ctas else SPILLS))
+    assert found.plan.limits.ctas == ctas
+
+
+@pytest.mark.parametrize(("amount", "unit", "most"), [(40, None, 2), (132, None, None), (40, "wgmma", None)])
+def test_what_spills_a_little_is_told_how_many_registers_there_are(
+    amount: int, unit: str | None, most: int | None,
+) -> None:
+    """Layer norm of 65536 columns: ptxas took 128 registers and spilled 40 bytes, told of as many it did not."""
+    def made(limits: Limits) -> Made:
+        plan = Made(limits)
+        plan.hints, plan.facts = Hints(), plan.facts._replace(unit=unit, resident=limits.max_occupancy or 0)
+        return plan
+
+    few = replace(SPILLS, amount=amount)
+    found = climb(made, refuse(lambda limits: None if limits.max_occupancy or limits.warps else few))
+    assert found.plan.limits.max_occupancy == most
 
 
 def test_the_next_matrix_unit_comes_last_and_alone() -> None:
