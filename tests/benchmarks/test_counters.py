@@ -67,9 +67,9 @@ def test_estimates_beside_counters() -> None:
     assert nothing.misses() == [WRITTEN] and "not counted" in nothing.text()
 
 
-def test_the_twelve_are_estimated_as_they_run() -> None:
+def test_all_are_estimated_as_they_run() -> None:
     found = {work.name: counters.compared(work, {}, DEVICES["h100"]) for work in works(small=True)}
-    assert len(found) == 12
+    assert len(found) == 14
     assert found["vector add"] == Compared("vector add", 1024, 512, (32768, 32768), (0, 16384),
                                            partitions=2, shared=1024)
     for one in found.values():

@@ -12,7 +12,8 @@ from functools import cached_property
 
 from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.ops.arith import DivideBy
-from tilewright.backend_ptx.ops.cluster import ClusterExchange, ClusterGather
+from tilewright.backend_ptx.ops.cluster import ClusterGather
+from tilewright.backend_ptx.ops.engines import CLUSTER_STORE
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.resources.registers import is_uniform, kept_by, registers_of
@@ -93,4 +94,4 @@ def _exchanges(op: Op) -> bool:
     """Whether all warps of the CTA synchronise at this op."""
     if isinstance(op, ConvertLayout):
         return plan_conversion(op.src.type.layout, op.result.type.layout).kind == "block"
-    return isinstance(op, (ClusterGather, ClusterExchange))
+    return isinstance(op, ClusterGather) or any(start.engine is CLUSTER_STORE for start in op.effects().starts)
