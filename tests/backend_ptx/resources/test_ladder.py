@@ -97,23 +97,15 @@ def test_clusters_grow_until_one_is_accepted() -> None:
     assert found.plan.limits == Limits(ctas=8) and found.rungs == ("8 CTAs per cluster: spills",)
 
 
-@pytest.mark.parametrize(("amount", "ctas"), [(8, None), (128, None), (132, 2)])
-def test_a_few_spills_are_cheaper_than_a_cluster(amount: int, ctas: int | None) -> None:
+@pytest.mark.parametrize(("amount", "chosen"), [(8, None), (128, None), (132, {"ctas": 2, "warps": 8})])
+@pytest.mark.parametrize("field", ["ctas", "warps"])
+def test_a_few_spills_are_cheaper_than_another_plan(field: str, amount: int, chosen: dict[str, int] | None) -> None:
+    """A cluster, or eight warps for the four of an asynchronous multiply, whichever ends the spills."""
     def judge(limits: Limits) -> Rejection | None:
-        return None if limits.ctas else replace(SPILLS, amount=amount)
+        return None if getattr(limits, field) else replace(SPILLS, amount=amount)
 
     found = climb(Made, refuse(judge))
-    assert found.plan.limits.ctas == ctas
-
-
-@pytest.mark.parametrize(("amount", "warps"), [(8, None), (128, None), (132, 8)])
-def test_a_few_spills_are_cheaper_than_more_warps(amount: int, warps: int | None) -> None:
-    """Four warps of an asynchronous multiply, which eight would follow."""
-    def judge(limits: Limits) -> Rejection | None:
-        return None if limits.warps else replace(SPILLS, amount=amount)
-
-    found = climb(Made, refuse(judge))
-    assert found.plan.limits.warps == warps
+    assert getattr(found.plan.limits, field) == (None if chosen is None else chosen[field])
 
 
 @pytest.mark.parametrize(("reduces", "ctas"), [(True, 2), (False, None)])
