@@ -14,6 +14,7 @@ from tilewright.backend_ptx.layouts.flat import WARP, log2
 from tilewright.backend_ptx.ops.shared import SharedAlloc
 from tilewright.backend_ptx.resources.shared import alignment, find_intervals
 from tilewright.tileir.analysis.axes import is_tile
+from tilewright.tileir.analysis.buffers import conflicts
 from tilewright.tileir.carried import carried
 from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.diagnostics import TileInternalError
@@ -59,11 +60,8 @@ def _verify_places(c: Compilation) -> None:
             _fail(one.op, "the buffer has no layout")
         if not 0 <= one.op.offset <= c.plan.shared_bytes - one.size or one.op.offset % alignment(one):
             _fail(one.op, f"{one.size} bytes have no place in {c.plan.shared_bytes} bytes of shared memory")
-    for i, one in enumerate(lives):
-        for other in lives[:i]:
-            together = one.first <= other.last and other.first <= one.last
-            if together and one.op.offset < other.op.offset + other.size and other.op.offset < one.op.offset + one.size:
-                _fail(one.op, "another buffer has the same bytes at the same time", op_text(other.op))
+    for other, one in conflicts(lives):
+        _fail(one.op, "another buffer has the same bytes at the same time", op_text(other.op))
 
 
 def _fail(op: Op, what: str, *more: str) -> NoReturn:

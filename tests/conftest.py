@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,16 @@ os.environ.setdefault("TILEWRIGHT_VERIFY", "1")
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--require-gpu", action="store_true", help="fail, not skip, GPU tests where there is no GPU")
     parser.addoption("--update-golden", action="store_true", help="rewrite golden files with what the tests produce")
+
+
+def pytest_configure() -> None:
+    """Who runs from the tree of links, and has added a file, reads what to do and no ModuleNotFoundError."""
+    import link_tree
+
+    found = find_spec("tilewright")
+    linked = found is not None and Path(found.origin or "/").is_relative_to(link_tree.TREE)
+    if linked and (complaint := link_tree.complaint()):
+        raise pytest.UsageError(complaint)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

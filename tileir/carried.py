@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from tilewright.tileir.core import Block, Op, Value
+from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.ops.control import Condition, For, If, While, Yield
 from tilewright.tileir.types import Type
 
@@ -14,6 +14,12 @@ Loop = For | While
 def body_of(loop: Loop) -> Block:
     """The loop body; the condition of a while loop is in another block."""
     return loop.loop if isinstance(loop, For) else loop.after
+
+
+def innermost_loops(function: Function) -> list[Loop]:
+    """The loops that have no loop in them."""
+    loops = [op for op in function.walk() if isinstance(op, (For, While))]
+    return [loop for loop in loops if not any(isinstance(op, (For, While)) for op in loop.inside())]
 
 
 def entries(loop: Loop) -> list[Value]:

@@ -1,8 +1,8 @@
-"""Linear algebra over F2 with vectors as Python ints: span membership, solving, rank."""
+"""Linear algebra over F2 with vectors as Python ints: span membership, solving, rank, maps as shifts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache, reduce
 from operator import xor
 
@@ -62,3 +62,28 @@ def span(vectors: Sequence[int]) -> list[int]:
     for vector in vectors:
         out += [x ^ vector for x in out]
     return out
+
+
+def complement(taken: Iterable[int], candidates: Iterable[int]) -> list[int]:
+    """Candidates, in order, that extend `taken` to a basis of the whole space."""
+    chosen: list[int] = []
+    base = list(taken)
+    for vector in candidates:
+        if not echelon(tuple(base)).contains(vector):
+            base.append(vector)
+            chosen.append(vector)
+    return chosen
+
+
+def shifts(contributions: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """A linear map of the bits of a number as few shifts: XOR over (mask, shift) of (number & mask) << shift.
+
+    `contributions` are (input bit, what it contributes). A negative shift goes right.
+    """
+    masks: dict[int, int] = {}
+    for bit, out in contributions:
+        while out:
+            low = (out & -out).bit_length() - 1
+            masks[low - bit] = masks.get(low - bit, 0) | 1 << bit
+            out &= out - 1
+    return tuple((mask, shift) for shift, mask in sorted(masks.items()))

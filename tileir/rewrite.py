@@ -7,7 +7,7 @@ the op's place.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any
 
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved, Unit
@@ -147,6 +147,11 @@ def rewrite(function: Function, rules: Rebuild | Mapping[type[Op], Rebuild]) -> 
     """
     table: RuleTable[Any] = RuleTable("rewriting rule", rules if isinstance(rules, Mapping) else {Op: rules})
     _Rebuilder(table).run(function)
+
+
+def only(ops: Container[Op], rule: Rebuild) -> Rebuild:
+    """The rule for these ops alone: others are kept."""
+    return lambda rewriter, op: rule(rewriter, op) if op in ops else rewriter.keep(op)
 
 
 def rewrite_kinds(unit: Unit, rules: Mapping[type[Op], Rebuild]) -> Preserved:

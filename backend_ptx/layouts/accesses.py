@@ -6,12 +6,12 @@ Lowering emits what these say, and estimates count it. Tile axis k is array axis
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import gcd
 from typing import Any
 
-from tilewright.backend_ptx.layouts.memory import VECTOR_BYTES, GatherRun, gather_run
+from tilewright.backend_ptx.layouts.memory import VECTOR_BYTES
 from tilewright.backend_ptx.layouts.queries import vector_along
 from tilewright.tileir.analysis.facts import Facts
+from tilewright.tileir.analysis.neighbours import GatherRun, aligned, gather_run
 from tilewright.tileir.analysis.runs import Runs
 from tilewright.tileir.core import Value
 from tilewright.tileir.layout import Layout
@@ -37,7 +37,8 @@ class TileWidths:
         for axis in range(len(self.shape)):
             if self.stride(axis) == 1:
                 most = VECTOR_BYTES // self.array.dtype.bytes
-                width = self._aligned(axis, min(vector_along(self.layout, axis), most))
+                width = min(vector_along(self.layout, axis), most)
+                width = aligned(self.array, self.order[axis], width, self.origin_divisor(axis))
                 if width > best[1]:
                     best = (axis, width)
         return best
@@ -54,16 +55,6 @@ class TileWidths:
     def origin_divisor(self, axis: int) -> int:
         """A number that divides the tile's first index (0 if that is 0)."""
         return self.known[self.index[axis]].divisor * self.steps[axis]
-
-    def _aligned(self, axis: int, width: int) -> int:
-        """The largest power of two up to `width` at a multiple of which every access along `axis` starts."""
-        type = self.array
-        common = gcd(width, type.align // type.dtype.bytes or 1, self.origin_divisor(axis))
-        for other in range(len(self.shape)):
-            if other != axis and type.extents[self.order[other]] != 1:
-                known = self.stride(other)
-                common = gcd(common, type.stride_div[self.order[other]] if known is None else known)
-        return common & -common
 
     def kind(self, axis: int) -> str:
         """What the edge may cut along an axis: "nothing", "tiles" (all or none), "vectors" (whole accesses), "any"."""
@@ -125,7 +116,7 @@ class GatherWidths(ElementChecks):
         best = (-1, GatherRun(1, -1))
         indices = tuple(self.counted[i] for i in self.op.indices)
         for axis in range(len(self.op.shape)):
-            found = gather_run(self.array, indices, axis)
+            found = gather_run(self.array, indices, axis, VECTOR_BYTES)
             count = min(found.length, vector_along(self.layout, axis)) if self.layout is not None else 1
             if count > best[1].length:
                 best = (axis, GatherRun(count, found.dense))

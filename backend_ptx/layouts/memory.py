@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
-from typing import NamedTuple
 
 from tilewright.backend_ptx.layouts.blocked import blocked
 from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.layouts.flat import LANE
 from tilewright.backend_ptx.layouts.queries import registers, vector_along
+from tilewright.tileir.analysis.neighbours import aligned, gather_run
 from tilewright.tileir.analysis.runs import Along
 from tilewright.tileir.f2 import span
 from tilewright.tileir.layout import Layout
@@ -84,7 +84,7 @@ def tile_access(array: ArrayType, order: tuple[int, ...], steps: tuple[int, ...]
     vector = 1
     if contiguous:  # base, tile origins and the other strides must all be multiples of a vector
         fast = ranked[0]
-        vector = _aligned(array, order[fast], min(VECTOR_BYTES // array.dtype.bytes, shape[fast]), steps[fast])
+        vector = aligned(array, order[fast], min(VECTOR_BYTES // array.dtype.bytes, shape[fast]), steps[fast])
     return Access(shape, tuple(ranked), vector, contiguous, array.dtype.bytes)
 
 
@@ -93,42 +93,13 @@ def _stride_rank(stride: int | None) -> int:
     return 1 << 40 if stride is None else abs(stride)
 
 
-def _aligned(array: ArrayType, dense: int, count: int, *divisors: int) -> int:
-    """`count` elements along axis `dense`, or so many fewer that the array's start, its strides along the other axes
-    and the `divisors` are multiples. Along an axis of one element nobody moves."""
-    axes = zip(array.strides, array.stride_div, array.extents, strict=True)
-    known = [0 if extent == 1 else divisor if stride is None else stride for stride, divisor, extent in axes]
-    divisors = (*divisors, max(array.align // array.dtype.bytes, 1), *known[:dense], *known[dense + 1 :])
-    while count > 1 and any(d % count for d in divisors):
-        count //= 2
-    return count
-
-
 @lru_cache(maxsize=1024)
 def gather_access(array: ArrayType, shape: tuple[int, ...], indices: tuple[Along, ...]) -> Access:
     """A gather or scatter by index tiles of which these runs are known (none: each element is an access of its own).
     Where they say nothing, most often the last axis walks along memory."""
     size = array.dtype.bytes
-    widest = max(((gather_run(array, indices, axis).length, axis) for axis in range(len(shape))), default=(1, 0))
+    runs = ((gather_run(array, indices, axis, VECTOR_BYTES).length, axis) for axis in range(len(shape)))
+    widest = max(runs, default=(1, 0))
     vector, fast = widest if widest[0] > 1 else (1, len(shape) - 1)
     order = (fast, *(axis for axis in reversed(range(len(shape))) if axis != fast))
     return Access(shape, order[: len(shape)], vector, True, size)
-
-
-class GatherRun(NamedTuple):
-    """`length` elements side by side in memory, along array axis `dense` (-1: one element)."""
-
-    length: int = 1
-    dense: int = -1
-
-
-def gather_run(array: ArrayType, indices: tuple[Along, ...], axis: int) -> GatherRun:
-    """How many elements along an axis of the index tiles lie side by side and aligned in memory, wherever that is: the
-    index of the array axis of stride 1 counts up, and the others stay."""
-    best = GatherRun(1, -1)
-    for dense, run in enumerate(indices):
-        if array.strides[dense] == 1:
-            others = (indices[other][axis].stays for other in range(len(indices)) if other != dense)
-            count = min(VECTOR_BYTES // array.dtype.bytes, run[axis].rises, *others)
-            best = max(best, GatherRun(_aligned(array, dense, count), dense), key=lambda run: run.length)
-    return best

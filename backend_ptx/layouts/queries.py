@@ -7,7 +7,6 @@ index bit, so the combination is an addition: compute the thread's part once and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 
 from tilewright.backend_ptx.layouts.flat import LANE, REGISTER, WARP, flat_bases, unflatten
@@ -62,17 +61,3 @@ def vector_along(layout: Layout, axis: int) -> int:
     while vector > 1 and any(b[axis] & (vector - 1) > 0 and b[axis] != b[axis] & -b[axis] for b in others):
         vector //= 2  # an entangled basis would move a thread's start off the multiple
     return vector
-
-
-def shifts(contributions: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """A linear map of the bits of a number as few shifts: XOR over (mask, shift) of (number & mask) << shift.
-
-    `contributions` are (input bit, what it contributes). A negative shift goes right.
-    """
-    masks: dict[int, int] = {}
-    for bit, out in contributions:
-        while out:
-            low = (out & -out).bit_length() - 1
-            masks[low - bit] = masks.get(low - bit, 0) | 1 << bit
-            out &= out - 1
-    return tuple((mask, shift) for shift, mask in sorted(masks.items()))

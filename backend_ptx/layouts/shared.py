@@ -9,13 +9,13 @@ lowest offset bit up the bits of a vector, then those that choose the bank, then
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from functools import lru_cache, reduce
 from operator import or_
 from typing import NamedTuple
 
 from tilewright.backend_ptx.layouts.flat import OFFSET, distributed, flat_bases, from_flat, is_plain, log2, parts
-from tilewright.tileir.f2 import combine, echelon, span
+from tilewright.tileir.f2 import combine, complement, echelon, span
 from tilewright.tileir.layout import Layout
 
 ROW_BYTES = 128
@@ -57,19 +57,8 @@ def swizzled_shared(source: Layout, target: Layout, element_bytes: int) -> Layou
     banks = max(0, log2(ROW_BYTES // element_bytes) - len(low))
     rows_wanted = max(0, len(bits) - len(low) - banks)
     rows = [*reversed(outside), *pairs][:rows_wanted]
-    bank_bits = _complement([*low, *rows], [*lanes_p, *lanes_q, *bits])
+    bank_bits = complement([*low, *rows], [*lanes_p, *lanes_q, *bits])
     return from_flat(source.shape, offset=(*low, *bank_bits, *reversed(rows)))
-
-
-def _complement(taken: Iterable[int], candidates: Iterable[int]) -> list[int]:
-    """Candidates, in order, that extend `taken` to a basis of the whole space."""
-    chosen: list[int] = []
-    base = list(taken)
-    for vector in candidates:
-        if not echelon(tuple(base)).contains(vector):
-            base.append(vector)
-            chosen.append(vector)
-    return chosen
 
 
 @lru_cache(maxsize=1024)

@@ -9,7 +9,6 @@ from itertools import chain
 from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.layouts.flat import LANE_BITS, axis_shifts, log2
 from tilewright.backend_ptx.layouts.matrices import ROW_BYTES, MatrixPlan, matrix_plan
-from tilewright.backend_ptx.layouts.queries import shifts
 from tilewright.backend_ptx.layouts.shared import Turn, access_vector, inverse, offset_bases, turned_pairs
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.lower.access import elem_bytes, from_memory, memory_elem, to_memory
@@ -20,7 +19,7 @@ from tilewright.backend_ptx.lower.positions import index_vector, owner
 from tilewright.backend_ptx.lower.registry import lower
 from tilewright.backend_ptx.ops import shared as ops
 from tilewright.tileir.core import Value
-from tilewright.tileir.f2 import combine, span
+from tilewright.tileir.f2 import combine, shifts, span
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.types import SharedType
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from tilewright.backend_ptx.layouts.boxes import boxes_of_warps
 from tilewright.backend_ptx.ops.engines import MBARRIER, TMA_LOAD, TMA_STORE
-from tilewright.backend_ptx.ops.shared import BufferAccess, require_slot
+from tilewright.backend_ptx.ops.shared import BufferAccess, require_mbarriers, require_slot
 from tilewright.tileir.core import Op, Value, attribute, operand, operands, optional_operand, require
-from tilewright.tileir.dtypes import float32, int64, tfloat32
+from tilewright.tileir.dtypes import float32, tfloat32
 from tilewright.tileir.engines import EVERY
 from tilewright.tileir.enums import PaddingMode
 from tilewright.tileir.layout import Layout
@@ -25,11 +25,9 @@ MAX_PENDING = 7
 
 
 def require_barriers(opcode: str, barriers: Value, slot: Value | None) -> None:
-    """mbarriers are a ring of 64-bit words in shared memory (PTX ISA 9.7.13.15)."""
-    type_ = barriers.type
-    ok = isinstance(type_, SharedType) and type_.dtype is int64 and type_.shape == ()
-    require(ok, f"{opcode}: {type_} holds no mbarriers")
-    require_slot(opcode, type_, slot, 0)
+    """The mbarrier of a slot of a ring."""
+    require_mbarriers(opcode, barriers.type)
+    require_slot(opcode, barriers.type, slot, 0)
 
 
 class MbarrierInit(
@@ -41,8 +39,8 @@ class MbarrierInit(
     count: int = attribute()
 
     def check(self) -> None:
-        ok = isinstance(self.barriers.type, SharedType) and self.barriers.type.dtype is int64
-        require(ok and self.count > 0, f"mbarrier_init: {self.barriers.type}, {self.count} arrivals")
+        require_mbarriers("mbarrier_init", self.barriers.type)
+        require(self.count > 0, f"mbarrier_init: {self.count} arrivals")
 
 
 class MbarrierOp(Op, io=True):

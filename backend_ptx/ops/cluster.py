@@ -8,9 +8,9 @@ send the next ones.
 from __future__ import annotations
 
 from tilewright.backend_ptx.ops.engines import CLUSTER_STORE, MBARRIER
-from tilewright.backend_ptx.ops.shared import Signal
+from tilewright.backend_ptx.ops.shared import Signal, require_mbarriers
 from tilewright.tileir.core import Op, Value, attribute, operand, operands, require
-from tilewright.tileir.dtypes import int32, int64
+from tilewright.tileir.dtypes import int32
 from tilewright.tileir.types import SharedType, TileType, Type
 
 
@@ -34,8 +34,7 @@ class ClusterOpen(Op, opcode="cluster_open", io=True, collective=True, engine=MB
 
     def check(self) -> None:
         for barriers in self.barriers:
-            require(isinstance(barriers.type, SharedType) and barriers.type.dtype is int64,
-                    f"cluster_open: {barriers.type} holds no mbarriers")
+            require_mbarriers("cluster_open", barriers.type)
 
 
 class ClusterReady(Signal, opcode="cluster_ready", collective=True):
@@ -59,10 +58,14 @@ class ClusterExchange(
         ok = ok and buffer.dtype is value.dtype and len(value.shape) == 1
         require(ok and buffer.size == buffer.shape[0] * value.size, f"cluster_exchange: {value} does not fit {buffer}")
         require(value.dtype.bitwidth in (32, 64), f"cluster_exchange: elements of {value.dtype.bitwidth} bits")
-        words = self.barriers.type
-        require(isinstance(words, SharedType) and words.dtype is int64 and words.copies == SLOTS,
-                f"cluster_exchange: {words} holds no {SLOTS} mbarriers")
+        require_mbarriers("cluster_exchange", words := self.barriers.type)
+        require(words.copies == SLOTS, f"cluster_exchange: {words} holds no {SLOTS} mbarriers")
         return (TileType(int32),)
+
+
+def exchanges(op: Op) -> bool:
+    """Whether an op sends to other CTAs."""
+    return any(start.engine is CLUSTER_STORE for start in op.effects().starts)
 
 
 SLOTS = 2

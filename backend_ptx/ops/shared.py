@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Effects, Op, Value, attribute, operand, operands, optional_operand, require
+from tilewright.tileir.dtypes import int64
 from tilewright.tileir.engines import Scope, barrier
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.arrays import check_index
@@ -21,6 +22,12 @@ def require_slot(opcode: str, buffer: SharedType, slot: Value | None, ahead: int
     scalar = isinstance(slot.type, TileType) and not slot.type.shape and slot.type.dtype.is_int
     require(scalar, f"{opcode}: slot of type {slot.type}")
     require(0 <= ahead < buffer.copies, f"{opcode}: {ahead} slots ahead in {buffer}")
+
+
+def require_mbarriers(opcode: str, type_: Type) -> None:
+    """mbarriers are a ring of 64-bit words in shared memory (PTX ISA 9.7.13.15)."""
+    words = isinstance(type_, SharedType) and type_.dtype is int64 and type_.shape == ()
+    require(words, f"{opcode}: {type_} holds no mbarriers")
 
 
 class Signal(Op, io=True):

@@ -16,9 +16,9 @@ from tilewright.backend_ptx.ops.units import units_of
 from tilewright.backend_ptx.resources.registers import is_uniform
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.axes import is_tile
+from tilewright.tileir.carried import innermost_loops
 from tilewright.tileir.core import Function, Op
 from tilewright.tileir.ops.arith import Div
-from tilewright.tileir.ops.control import For, While
 from tilewright.tileir.ops.math import FloatUnary
 from tilewright.tileir.types import SharedType
 
@@ -76,9 +76,7 @@ def bounds(function: Function, target: Target) -> list[Bound]:
     """The innermost loops of a machine function that work on tiles."""
     pipes = pipes_of(target)
     found = []
-    for op in function.walk():
-        if not isinstance(op, (For, While)) or any(isinstance(inner, (For, While)) for inner in op.inside()):
-            continue
+    for op in innermost_loops(function):
         cycles: dict[str, float] = {}
         for inner in op.inside():
             for name, work in _work(inner).items():

@@ -59,6 +59,18 @@ def test_link_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             assert (tree / "tilewright" / file).is_file(), file
 
 
+def test_a_stale_tree_says_what_to_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(link_tree, "TREE", tmp_path / "tree")
+    link_tree.link_files()
+    assert link_tree.complaint() == ""
+    added, removed = (link_tree.TREE / "tilewright" / name for name in ("gone.py", "options.py"))
+    added.symlink_to(removed)
+    assert link_tree.complaint().endswith("still has tilewright/gone.py: run `python tools/link_tree.py`")
+    added.unlink()
+    removed.unlink()
+    assert link_tree.complaint().endswith("lacks tilewright/options.py: run `python tools/link_tree.py`")
+
+
 def test_user_file_runs() -> None:
     runpy.run_path(str(USER))["main"]()
 

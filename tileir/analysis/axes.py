@@ -7,7 +7,7 @@ A backend chooses components.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import accumulate, chain
 from operator import mul
 from typing import Any
@@ -65,6 +65,18 @@ class Axes:
     def hindrance(self, node: Node) -> Op | None:
         """An op that cannot work on sub-tiles along this axis."""
         return self._whole.get(node)
+
+    def conflict(self, nodes: Iterable[Node], chosen: Mapping[Value, int]) -> Op | Value | None:
+        """What keeps these nodes from being cut beside tiles that are `chosen`, each along an axis: an op that cannot
+        work on sub-tiles, or a tile that would be cut along two axes."""
+        own = dict(chosen)
+        for value, axis in nodes:
+            hindrance = self.hindrance((value, axis))
+            if hindrance is not None:
+                return hindrance
+            if own.setdefault(value, axis) != axis:
+                return value
+        return None
 
     def _visit(self, op: Op) -> None:
         if op.terminator:

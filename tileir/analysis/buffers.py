@@ -7,25 +7,34 @@ their bytes for the whole kernel: the producer runs ahead of the other warps, an
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.engines import Engine
 from tilewright.tileir.types import SharedType
 
+# Buffers up to this size get bytes of their own while all of them take no more than the total: a buffer that reuses
+# bytes costs a barrier, and so few bytes do not lower occupancy.
+SMALL, SMALL_TOTAL = 1024, 4096
+
 
 @dataclass(slots=True, eq=False)
 class Interval:
-    """A buffer and the program positions of its first and last possible use. `op` allocates its `size` bytes;
-    `swizzled`: an engine computes swizzles from its addresses."""
+    """A buffer and the program positions of its first and last possible use. `op` allocates its `size` bytes, from its
+    `offset` on; `swizzled`: an engine computes swizzles from its addresses."""
 
     op: Any
     size: int
     first: int
     last: int
     swizzled: bool = False
+
+    def meets(self, other: Interval) -> bool:
+        """Whether both may be in use at one time."""
+        return self.first <= other.last and other.first <= self.last
 
 
 def live_buffers(function: Function, allocates: type[Op], size: Callable[[SharedType], int]) -> list[Interval]:
@@ -108,3 +117,36 @@ def _asynchronous(
             if pending == 0:
                 outstanding.pop(engine, None)
     return waited
+
+
+# ---- places -----------------------------------------------------------------------------------------------------
+
+
+def place(intervals: Sequence[Interval], alignment: Callable[[Interval], int]) -> int:
+    """Give each buffer an offset, a multiple of its alignment: first fit, in the order of the first use. Gives the
+    total number of bytes."""
+    small = [i for i in intervals if i.size <= SMALL]
+    if sum(i.size for i in small) <= SMALL_TOTAL:
+        end = max((i.last for i in intervals), default=0)
+        for interval in small:
+            interval.first, interval.last = 0, end
+    total = 0
+    placed: list[Interval] = []
+    for here in intervals:
+        offset, align = 0, alignment(here)
+        for other in sorted(filter(here.meets, placed), key=lambda p: p.op.offset):
+            if offset + here.size <= other.op.offset:
+                break
+            offset = max(offset, -(-(other.op.offset + other.size) // align) * align)
+        here.op.offset = offset
+        placed.append(here)
+        total = max(total, offset + here.size)
+    return total
+
+
+def conflicts(intervals: Sequence[Interval]) -> Iterator[tuple[Interval, Interval]]:
+    """The pairs of buffers that have a byte in common while both may be in use."""
+    for one, other in combinations(intervals, 2):
+        start, end = max(one.op.offset, other.op.offset), min(i.op.offset + i.size for i in (one, other))
+        if start < end and one.meets(other):
+            yield one, other

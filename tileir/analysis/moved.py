@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from tilewright.tileir.core import Op, Value
+from collections.abc import Collection
+
+from tilewright.tileir.analysis.chains import only_used_by
+from tilewright.tileir.analysis.unit import Unit
+from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.dtypes import float32, tfloat32
 from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.memory import Gather, Load
@@ -30,6 +34,16 @@ def source_of(value: Value) -> tuple[Value, list[Op]]:
         value = op.src
         op = value.op
     return value, passed
+
+
+def moves_to(ends: Collection[Op], block: Block, unit: Unit) -> list[Op]:
+    """The ops of a block that move axes for the first operands of some ops, and for nothing else; last one first."""
+    moves = {op for end in ends for op in source_of(end.operands[0])[1]}
+    out: list[Op] = []
+    for op in reversed(block.ops):
+        if op in moves and only_used_by(op.results[0], [*ends, *out], unit):
+            out.append(op)
+    return out
 
 
 def is_tf32_cast(op: Op | None) -> bool:

@@ -29,7 +29,7 @@ from tilewright.tileir.ops.control import For
 from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.memory import Load
 from tilewright.tileir.ops.shape import Broadcast, Iota, Reshape
-from tilewright.tileir.rewrite import Rewriter, rewrite
+from tilewright.tileir.rewrite import Rewriter, only, rewrite
 
 _NUMBER = {
     PaddingMode.NEG_ZERO: -0.0, PaddingMode.NAN: math.nan, PaddingMode.POS_INF: math.inf,
@@ -48,9 +48,6 @@ def select_paddings(unit: Unit, pays: Callable[[Load], bool]) -> Preserved:
     masks: dict[Value, tuple[Value, float]] = {}
 
     def pad_load(rewriter: Rewriter, op: Load) -> None:
-        if op not in chosen:
-            rewriter.keep(op)
-            return
         # A new value, as the users of the old one will be renamed.
         zero = {**op.attributes, "padding": PaddingMode.ZERO, "array": op.array, "index": op.index}
         value = rewriter.value(Load(**zero))
@@ -67,7 +64,7 @@ def select_paddings(unit: Unit, pays: Callable[[Load], bool]) -> Preserved:
         if op.src in masks:
             rewriter.replace(op.result, _padded(rewriter, op.result, *masks[op.src]))
 
-    rewrite(unit.function, {Load: pad_load, Cast: pad_cast})
+    rewrite(unit.function, {Load: only(chosen, pad_load), Cast: pad_cast})
     return NONE
 
 

@@ -48,7 +48,7 @@ from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.axes import Axes, Node
 from tilewright.tileir.analysis.held_tiles import crossing_bytes, held
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
-from tilewright.tileir.core import Function, Value
+from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.ops.matmul import Mma
 from tilewright.tileir.ops.memory import Load
 from tilewright.tileir.ops.reduce import Reduction
@@ -208,11 +208,7 @@ def _preferred(op: Mma, ctas: int) -> Iterator[int]:
 
 def _conflict(nodes: list[Node], chosen: dict[Value, int], axes: Axes) -> str | None:
     """Why these nodes cannot be cut in addition to those already chosen."""
-    own = dict(chosen)
-    for value, axis in nodes:
-        hindrance = axes.hindrance((value, axis))
-        if hindrance is not None:
-            return decisions.needs_whole_tile(hindrance.opcode, hindrance.span)
-        if own.setdefault(value, axis) != axis:
-            return decisions.cut_along_two_axes(value.hint)
-    return None
+    found = axes.conflict(nodes, chosen)
+    if isinstance(found, Op):
+        return decisions.needs_whole_tile(found.opcode, found.span)
+    return None if found is None else decisions.cut_along_two_axes(found.hint)

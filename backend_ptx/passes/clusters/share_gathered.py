@@ -16,13 +16,19 @@ from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.blocked import row_major
 from tilewright.backend_ptx.layouts.shared import linear_shared
 from tilewright.backend_ptx.layouts.transform import reshape
-from tilewright.backend_ptx.ops.cluster import SLOTS, ClusterExchange, ClusterGather, ClusterOpen, ClusterReady
-from tilewright.backend_ptx.ops.engines import CLUSTER_STORE
+from tilewright.backend_ptx.ops.cluster import (
+    SLOTS,
+    ClusterExchange,
+    ClusterGather,
+    ClusterOpen,
+    ClusterReady,
+    exchanges,
+)
 from tilewright.backend_ptx.ops.layout import converted
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.builder import Builder
-from tilewright.tileir.core import Block, Op, Value
+from tilewright.tileir.core import Block, Value
 from tilewright.tileir.dtypes import int64
 from tilewright.tileir.ops.shape import Reshape
 from tilewright.tileir.rewrite import Rewriter, rewrite
@@ -53,15 +59,10 @@ def share_gathered(c: Compilation) -> Preserved:
     rewrite(function, {ClusterGather: share})
     top.emit(ClusterOpen(barriers=tuple(barriers)))
     ops = function.body.ops
-    first = next(i for i, op in enumerate(ops) if _exchanges(op))
+    first = next(i for i, op in enumerate(ops) if any(map(exchanges, (op, *op.inside()))))
     ops[first:first] = [ClusterReady()]
     ops[:0] = top.block.ops
     return NONE
-
-
-def _exchanges(op: Op) -> bool:
-    """Whether the op, or one in its bodies, sends to other CTAs."""
-    return any(start.engine is CLUSTER_STORE for one in (op, *op.inside()) for start in one.effects().starts)
 
 
 def _row(b: Rewriter, value: Value, warps: int) -> Value:

@@ -24,7 +24,7 @@ from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.memory import Gather, Load
 from tilewright.tileir.passes.dce import dce
-from tilewright.tileir.rewrite import Rewriter, rewrite
+from tilewright.tileir.rewrite import Rewriter, only, rewrite
 
 
 class Chain(NamedTuple):
@@ -44,14 +44,11 @@ def hoist_conversions(c: Compilation) -> Preserved:
         return ALL
 
     def hoist(rewriter: Rewriter, op: ConvertLayout) -> None:
-        if op not in chains:
-            rewriter.keep(op)
-            return
         source, layout, steps = chains[op]
         value = rewriter.value(ConvertLayout(src=source)).retype(source.type.with_layout(layout))
         rewriter.replace(op.result, replay(rewriter, steps, value))
 
-    rewrite(c.function, {ConvertLayout: hoist})
+    rewrite(c.function, {ConvertLayout: only(chains, hoist)})
     c.forget()
     dce(c)  # the ops above which conversions were hoisted
     return NONE

@@ -17,7 +17,7 @@ from tilewright.backend_ptx.layouts.accesses import GatherWidths
 from tilewright.backend_ptx.layouts.bulk import bulk_layout, inner_axis, tma_refusal
 from tilewright.backend_ptx.layouts.flat import OFFSET
 from tilewright.backend_ptx.layouts.matrices import ring_layout, widest_copy
-from tilewright.backend_ptx.layouts.memory import GatherRun, tile_access
+from tilewright.backend_ptx.layouts.memory import tile_access
 from tilewright.backend_ptx.layouts.queries import is_replicated, vector_along
 from tilewright.backend_ptx.layouts.warpgroup import WARPS
 from tilewright.backend_ptx.ops.engines import CP_ASYNC, TMA_LOAD
@@ -28,13 +28,15 @@ from tilewright.backend_ptx.passes.matmul.operands import dense_axis, slot_of
 from tilewright.backend_ptx.passes.pipelining.addresses import change_of_array, early, find_address
 from tilewright.backend_ptx.passes.pipelining.transfers import Channel, RefusalError, Ring, Source, Transfer, name_of
 from tilewright.backend_ptx.tensor_maps import refusal
+from tilewright.tileir.analysis.chains import only_used_by
 from tilewright.tileir.analysis.described import described
-from tilewright.tileir.analysis.moved import source_of
+from tilewright.tileir.analysis.moved import moves_to, source_of
+from tilewright.tileir.analysis.neighbours import GatherRun
 from tilewright.tileir.analysis.recurrences import find_recurrence
 from tilewright.tileir.analysis.scalars import deciding, known_without_tiles
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.analysis.uses import only_for
-from tilewright.tileir.carried import Loop, body_of
+from tilewright.tileir.carried import Loop, body_of, innermost_loops
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.engines import THREADS
 from tilewright.tileir.enums import MemoryOrder, PaddingMode
@@ -88,20 +90,6 @@ def _stages_of(loop: Loop, value: Value) -> list[Stage]:
     return [op for op in body_of(loop).ops if isinstance(op, Stage) and source_of(op.src)[0] is value]
 
 
-def _moves_to(loop: Loop, stages: Collection[Op], unit: Unit) -> list[Op]:
-    """The ops of a body that move axes for these staged operands alone."""
-    moves = {op for stage in stages for op in source_of(stage.operands[0])[1]}
-    out: list[Op] = []
-    for op in reversed(body_of(loop).ops):
-        if op in moves and _only_leads_to(op.results[0], [*stages, *out], unit):
-            out.append(op)
-    return out
-
-
-def _only_leads_to(value: Value, ops: Collection[Op], unit: Unit) -> bool:
-    return all(user in ops for user in unit.uses.get(value, ()))
-
-
 # ---- TMA ---------------------------------------------------------------------------------------------------------
 
 
@@ -138,12 +126,12 @@ def tma_transfer(loop: Loop, load: Load, unit: Compilation) -> Transfer:
     value, dtype, ops = load.result, load.result.type.dtype, body_of(loop).ops
     stages = [s for s in _stages_of(loop, value) if _is_dense(s) and all(
         is_outstanding(u) and u in ops for u in unit.uses.get(s.result, ()))]
-    if stages and _only_leads_to(value, [*stages, *_moves_to(loop, stages, unit)], unit):
+    if stages and only_used_by(value, [*stages, *moves_to(stages, body_of(loop), unit)], unit):
         dtype = stages[0].result.type.dtype  # tfloat32 of float32: TMA rounds
     stages = [s for s in stages if s.result.type.dtype is dtype]
     conversions = [op for op in ops if isinstance(op, ConvertLayout) and op.src is value]
     slot = bulk_layout(load.shape, inner, dtype.bytes)
-    return Transfer(load, slot, dtype, stages, _moves_to(loop, stages, unit), conversions)
+    return Transfer(load, slot, dtype, stages, moves_to(stages, body_of(loop), unit), conversions)
 
 
 def _is_dense(stage: Stage) -> bool:
@@ -205,7 +193,7 @@ def copied_transfer(loop: Loop, source: Load | Gather, unit: Unit, warps: int, t
     if not width:
         raise RefusalError(decisions.few_bytes_side_by_side(vector * size))
     return Transfer(
-        source, slot, value.type.dtype, stages, _moves_to(loop, stages, unit), conversions if crossing else [],
+        source, slot, value.type.dtype, stages, moves_to(stages, body_of(loop), unit), conversions if crossing else [],
         exchanged=exchanged, threads=threads, width=width, run=run._replace(length=width // size), address=address)
 
 
@@ -226,7 +214,7 @@ def _read_by_mmas(loop: Loop, value: Value, unit: Unit) -> list[Stage]:
     stages = _stages_of(loop, value)
     products = [p for s in stages for p in unit.uses.get(s.result, ())]
     served = (
-        _only_leads_to(value, [*stages, *_moves_to(loop, stages, unit)], unit) and value.type.bytes >= LEAST_BYTES
+        only_used_by(value, [*stages, *moves_to(stages, body_of(loop), unit)], unit) and value.type.bytes >= LEAST_BYTES
         and all(s.result.type.dtype is value.type.dtype for s in stages)
         and len({slot_of(s, value.type.shape) for s in stages}) == 1
         and all(is_outstanding(p) for p in products) and not hides_products(loop))
@@ -282,7 +270,7 @@ def find_copies(unit: Unit, warps: int, carried: Collection[Op]) -> tuple[list[C
     """Other loads and gathers of innermost loops that threads may prefetch."""
     channels: list[Channel] = []
     refused: list[Decision] = []
-    for loop in (op for op in unit.function.walk() if isinstance(op, (For, While)) and _is_innermost(op)):
+    for loop in innermost_loops(unit.function):
         found: list[Transfer] = []
         why: dict[Load | Gather, str] = {}
         for kind in (Gather, Load):
@@ -302,10 +290,6 @@ def find_copies(unit: Unit, warps: int, carried: Collection[Op]) -> tuple[list[C
             needed = dict.fromkeys(p for t in found for p in t.address.params)
             channels.append(Channel(CP_ASYNC, loop, found, recurrence=find_recurrence(loop, needed, early(unit))))
     return channels, refused
-
-
-def _is_innermost(loop: Loop) -> bool:
-    return not any(isinstance(op, (For, While)) for op in loop.inside())
 
 
 def find_staged(unit: Unit, running: Collection[Op], handed: Collection[Op], carried: Collection[Op]) -> list[Channel]:

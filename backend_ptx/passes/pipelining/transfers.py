@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tilewright.backend_ptx import decisions
-from tilewright.backend_ptx.layouts.memory import GatherRun
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.warpgroup import Stage
 from tilewright.backend_ptx.passes.barriers.hazards import SPARE_SLOTS
+from tilewright.tileir.analysis.neighbours import GatherRun
 from tilewright.tileir.analysis.recurrences import Recurrence
 from tilewright.tileir.carried import Loop
 from tilewright.tileir.core import Op, Value

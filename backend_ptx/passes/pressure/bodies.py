@@ -12,8 +12,7 @@ from functools import cached_property
 
 from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.ops.arith import DivideBy
-from tilewright.backend_ptx.ops.cluster import ClusterGather
-from tilewright.backend_ptx.ops.engines import CLUSTER_STORE
+from tilewright.backend_ptx.ops.cluster import ClusterGather, exchanges
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.resources.registers import is_uniform, kept_by, registers_of
@@ -28,7 +27,7 @@ class Body:
 
     def __init__(self, block: Block, repeats: bool, multiplies: bool) -> None:
         self.block, self.repeats, self.multiplies = block, repeats, multiplies
-        self.phase = _numbered(block, _exchanges)
+        self.phase = _numbered(block, _crosses_warps)
         self.step = _numbered(block, lambda op: op.reduces or isinstance(op, DivideBy))
         self._registers: dict[frozenset[Value], int] = {}
 
@@ -90,8 +89,8 @@ def _numbered(block: Block, counts: Callable[[Op], bool]) -> dict[Op, int]:
     return out if number else {}
 
 
-def _exchanges(op: Op) -> bool:
+def _crosses_warps(op: Op) -> bool:
     """Whether all warps of the CTA synchronise at this op."""
     if isinstance(op, ConvertLayout):
         return plan_conversion(op.src.type.layout, op.result.type.layout).kind == "block"
-    return isinstance(op, ClusterGather) or any(start.engine is CLUSTER_STORE for start in op.effects().starts)
+    return isinstance(op, ClusterGather) or exchanges(op)

@@ -35,31 +35,21 @@ from tilewright.backend_ptx.resources.occupancy import register_cap
 from tilewright.backend_ptx.resources.registers import OTHER, is_uniform, registers_at, registers_of
 from tilewright.backend_ptx.roles import plan_roles
 from tilewright.tileir.analysis.chains import after_inner_blocks, chain_to, only_used_by
-from tilewright.tileir.analysis.recomputation import is_widening
 from tilewright.tileir.core import Op, Value
-from tilewright.tileir.dtypes import int64
 from tilewright.tileir.layout import Layout
-from tilewright.tileir.ops.arith import Add, Constant, Mul
+from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.ops.convert import Cast
-from tilewright.tileir.ops.memory import Load, Store, TileAccess
-from tilewright.tileir.ops.shape import Broadcast, Extract, Reshape
+from tilewright.tileir.ops.memory import Load, Store
+from tilewright.tileir.ops.shape import Extract
 from tilewright.tileir.rewrite import Rewriter
-
-
-class Part(NamedTuple):
-    """A sub-tile of a value that a tile is made of: its shape, and the axis of the tile along which each of its axes
-    lies, None for one of length 1."""
-
-    value: Value
-    shape: tuple[int, ...]
-    axes: tuple[int | None, ...]
+from tilewright.tileir.sub_tiles import Places, SubTile
 
 
 class Loaded(NamedTuple):
     """A load whose tile, as `part.value` says after a conversion, is loaded part by part in this layout."""
 
     load: Load
-    part: Part
+    part: SubTile
     layout: Layout
     wanted: Layout
 
@@ -84,7 +74,7 @@ def find_epilogue(
     after = after_inner_blocks(c.homes[store], store)
     innermost = after[:1] == c.homes[store].ops[:1] and any(op.repeats for op in c.around(store))
     taken = dict.fromkeys(v for op in ops for v in op.operands if v.type.shape == source.type.shape and v.op not in ops)
-    parts = (_origin(Part(value, pieces.shape, tuple(range(len(pieces.shape)))), c) for value in taken)
+    parts = (SubTile(value, pieces.shape, tuple(range(len(pieces.shape)))).origin(c) for value in taken)
     found = [Loaded(load, part, *_layouts(load, part, c.plan.warps)) for part in parts
              if (load := _load_of(part.value, c)) in movable and load in after and tuple(load.steps) == load.shape]
     whole = [load for load, *_ in found if load.shape == source.type.shape]
@@ -116,7 +106,7 @@ def _load_of(value: Value, c: Compilation) -> Load | None:
     return op if isinstance(op, Load) and len(c.uses[value]) == 1 else None
 
 
-def _layouts(load: Load, part: Part, warps: int) -> tuple[Layout, Layout]:
+def _layouts(load: Load, part: SubTile, warps: int) -> tuple[Layout, Layout]:
     """How threads load a sub-tile, the cheapest way, a conversion included to what its users need; and that."""
     access = tile_access(load.array.type, load.order, part.shape, part.shape)
     wanted = transform.extract(part.value.type.layout, part.shape)
@@ -129,36 +119,15 @@ def _layouts(load: Load, part: Part, warps: int) -> tuple[Layout, Layout]:
     return min((layout for layout in found if layout is not None), key=cost), wanted
 
 
-# ---- parts of rows ----------------------------------------------------------------------------------------------
+# ---- sub-tiles --------------------------------------------------------------------------------------------------
 
 
-def _source(part: Part) -> Part | None:
-    """The part of an op's source of which a part of its result is a copy, repeated or widened; None for other ops."""
-    value, shape, axes = part
-    op, whole = value.op, value.type.shape
-    if isinstance(op, Broadcast) and op.src.type.shape:
-        long = [n > 1 for n in op.src.type.shape]
-        return Part(op.src, tuple(n if is_long else 1 for n, is_long in zip(shape, long, strict=True)),
-                    tuple(axis if is_long else None for axis, is_long in zip(axes, long, strict=True)))
-    if isinstance(op, Reshape) and [n for n in whole if n > 1] == list(op.src.type.shape):
-        kept = [axis for axis, n in enumerate(whole) if n > 1]
-        return Part(op.src, tuple(shape[axis] for axis in kept), tuple(axes[axis] for axis in kept))
-    return Part(op.src, shape, axes) if isinstance(op, Cast) and is_widening(op) else None
-
-
-def _origin(part: Part, c: Compilation) -> Part:
-    """The first value behind a part that nothing else needs."""
-    while (source := _source(part)) is not None and len(c.uses[source.value]) == 1:
-        part = source
-    return part
-
-
-def _emit_part(b: Rewriter, part: Part, place: tuple[int, ...], known: Mapping[Value, Value]) -> Value:
+def _emit_part(b: Rewriter, part: SubTile, place: tuple[int, ...], known: Mapping[Value, Value]) -> Value:
     """The part at this place of the store's tile, of what is `known`."""
     value, shape, axes = part
     if value in known:
         return known[value]
-    source, op = _source(part), value.op
+    source, op = part.source, value.op
     made: Op
     if isinstance(op, Constant):
         made = Constant(value=op.value, type=value.type.with_shape(shape))
@@ -170,26 +139,6 @@ def _emit_part(b: Rewriter, part: Part, place: tuple[int, ...], known: Mapping[V
         assert op is not None
         made = Cast(src=inner, dtype=op.dtype) if isinstance(op, Cast) else type(op)(src=inner, shape=shape)
     return b.value(made, value.hint).lay_out(transform.extract(value.type.layout, shape))
-
-
-class Places:
-    """Where the sub-tiles of the tile that an access moves lie in the array. Indices have 64 bits: tiles far outside
-    the array must stay outside."""
-
-    def __init__(self, b: Rewriter, access: TileAccess, shape: tuple[int, ...]) -> None:
-        self.counts = [n // m for n, m in zip(access.steps, shape, strict=True)]
-        self.first = [self._scaled(b, i, count) for i, count in zip(access.index, self.counts, strict=True)]
-
-    def index(self, b: Rewriter, place: tuple[int, ...]) -> tuple[Value, ...]:
-        """The tile coordinates of a sub-tile, in steps of its shape."""
-        return tuple(first if not number else b.value(Add(lhs=first, rhs=b.number(number, int64)))
-                     for first, number in zip(self.first, place, strict=True))
-
-    @staticmethod
-    def _scaled(b: Rewriter, index: Value, count: int) -> Value:
-        if count == 1:
-            return index
-        return b.value(Mul(lhs=b.cast(index, int64), rhs=b.number(count, int64)))
 
 
 class SubTiles:
@@ -226,13 +175,13 @@ class SubTiles:
         """The next sub-tile, at this place. `buffer`: where the store will put it, free until then."""
         axes, parts = tuple(range(len(place))), dict[Value, Value]()
         if self.epilogue is None:
-            return _emit_part(b, Part(self.source, self.pieces.shape, axes), place, parts)
+            return _emit_part(b, SubTile(self.source, self.pieces.shape, axes), place, parts)
         loaded = self.loaded.pop(0)
         for _, part, _, wanted in self.epilogue.loads:
             parts[part.value] = self._converted(b, loaded[part.value], wanted, buffer)
         self.loaded += islice(self.loading, 1)
         for op in self.epilogue.ops:
-            parts.update({v: _emit_part(b, Part(v, self.pieces.shape, axes), place, parts) for v in op.operands
+            parts.update({v: _emit_part(b, SubTile(v, self.pieces.shape, axes), place, parts) for v in op.operands
                           if v.type.shape == self.source.type.shape})
             copy = op.clone(parts)
             copy.results[0].reshape(self.pieces.shape)

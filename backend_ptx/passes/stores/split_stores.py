@@ -46,7 +46,7 @@ from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
 from tilewright.backend_ptx.passes.layouts.rules import replay, rule_of
 from tilewright.backend_ptx.passes.stores.bulk_stores import BulkWriter, find_bulk_stores
-from tilewright.backend_ptx.passes.stores.epilogues import Places, SubTiles, find_epilogue
+from tilewright.backend_ptx.passes.stores.epilogues import SubTiles, find_epilogue
 from tilewright.backend_ptx.passes.stores.pieces import Pieces, could_be_longer, find_pieces
 from tilewright.tileir.analysis.places import movable_loads
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
@@ -57,7 +57,8 @@ from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.control import If
 from tilewright.tileir.ops.memory import Load, Store
 from tilewright.tileir.passes.dce import dce
-from tilewright.tileir.rewrite import Rewriter, rewrite
+from tilewright.tileir.rewrite import Rewriter, only, rewrite
+from tilewright.tileir.sub_tiles import Places
 from tilewright.tileir.types import SharedType
 
 
@@ -94,14 +95,11 @@ def _sink_conversions(c: Compilation) -> None:
         return
 
     def sink(rewriter: Rewriter, op: Op) -> None:
-        if op not in sunk:
-            rewriter.keep(op)
-            return
         conversion, steps = sunk[op]
         value = replay(rewriter, steps, conversion.src)
         rewriter.replace(op.results[0], rewriter.value(ConvertLayout(src=value)).retype(op.results[0].type))
 
-    rewrite(c.function, {type(op): sink for op in sunk})
+    rewrite(c.function, {type(op): only(sunk, sink) for op in sunk})
     c.forget()
     dce(c)  # the ops below which conversions have sunk
 
