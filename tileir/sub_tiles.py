@@ -45,7 +45,7 @@ class SubTile(NamedTuple):
         return part
 
 
-class Places:
+class SubTilePlaces:
     """Where the sub-tiles of the tile that an access moves lie in the array. Indices have 64 bits: tiles far outside
     the array must stay outside."""
 

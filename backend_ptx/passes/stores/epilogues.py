@@ -42,7 +42,7 @@ from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.memory import Load, Store
 from tilewright.tileir.ops.shape import Extract
 from tilewright.tileir.rewrite import Rewriter
-from tilewright.tileir.sub_tiles import Places, SubTile
+from tilewright.tileir.sub_tiles import SubTile, SubTilePlaces
 
 
 class Loaded(NamedTuple):
@@ -160,7 +160,7 @@ class SubTiles:
         places = []
         for load, part, *_ in epilogue.loads:
             with b.at(load.span):
-                places.append(Places(b, load, part.shape))
+                places.append(SubTilePlaces(b, load, part.shape))
         for place in self.every:
             made = {}
             for (load, part, layout, _), of_load in zip(epilogue.loads, places, strict=True):

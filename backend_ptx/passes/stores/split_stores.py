@@ -58,7 +58,7 @@ from tilewright.tileir.ops.control import If
 from tilewright.tileir.ops.memory import Load, Store
 from tilewright.tileir.passes.dce import dce
 from tilewright.tileir.rewrite import Rewriter, only, rewrite
-from tilewright.tileir.sub_tiles import Places
+from tilewright.tileir.sub_tiles import SubTilePlaces
 from tilewright.tileir.types import SharedType
 
 
@@ -222,7 +222,7 @@ class _Split:
         if bulk:
             self.bulk.begin(rewriter, op)
         buffers = None if bulk or not pieces.crosses else self._buffers(rewriter, pieces, op.value.type.dtype)
-        places = Places(rewriter, op, pieces.shape)
+        places = SubTilePlaces(rewriter, op, pieces.shape)
         for place in tiles.every:
             index = places.index(rewriter, place)
             buffer = self.bulk.ready(rewriter, op) if bulk else next(buffers) if buffers is not None else None

@@ -97,13 +97,19 @@ def as_it_is(shown: Shown) -> str:
 
 
 def complaint(recipe: Sequence[Pass], pairs: Sequence[tuple[Pass, Pass]], rows: Rows) -> str | None:
-    """The pair for which the rows lack a constraint, if the passes make another kernel in this order."""
-    wrong = [shown for shown in KERNELS if made(recipe, shown) != as_it_is(shown)]
+    """The pair for which the rows lack a constraint, if the passes make another kernel in this order: the first that
+    some kernel shows alone, so that no kernel after that one is asked."""
+    earlier, wrong = before(rows), []
+    for shown in KERNELS:
+        if made(recipe, shown) == as_it_is(shown):
+            continue
+        wrong.append(shown)
+        alone = next((pair for pair in pairs if differs(pair, shown, earlier)), None)
+        if alone is not None:
+            break
     if not wrong:
         return None
-    earlier = before(rows)
-    alone = next(((pair, shown) for shown in wrong for pair in pairs if differs(pair, shown, earlier)), None)
-    (a, b), shown = alone or (first_wrong_swap(recipe, wrong[0]), wrong[0])
+    (a, b), shown = (alone, wrong[-1]) if alone else (first_wrong_swap(recipe, wrong[0]), wrong[0])
     return (f"{name_of(a)} must run before {name_of(b)}, or {shown.kernel} for {shown.target} becomes another kernel: "
             f"ORDER in backend_ptx/pipeline.py has no row ({name_of(a)}, {name_of(b)}, why)"
             f"{'' if alone else ', or none for a pass between them, in the order ' + ', '.join(map(name_of, recipe))}")
