@@ -84,6 +84,8 @@ _WIDTHS = tuple((size, count) for size in (1, 2, 4, 8) for count in (1, 2, 4) if
 def records() -> Iterator[Instruction]:
     # What the builder writes for a base that LLVM shall not see through (`Builder.gep`).
     yield Instruction("mov.address", COPY_ADDRESS, (ADDRESS,), (ADDRESS,), "copy")
+    # A number that LLVM shall not know.
+    yield Instruction("mov.number", "mov.b32 $0, $1;", ("float",), ("float",), "copy")
     # A division that stays where it is: LLVM would sink one below a loop if only the store behind it needs the result.
     yield Instruction("div.u32", "div.u32 $0, $1, $2;", ("i32", "i32"), ("i32",), "divide", ordered=True)
     for space in ("global", "shared"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.lower import floats, integers
 from tilewright.backend_ptx.lower.context import Context
@@ -16,6 +17,7 @@ from tilewright.backend_ptx.mathlib import emit
 from tilewright.tileir.dtypes import DType
 from tilewright.tileir.enums import RoundingMode
 from tilewright.tileir.ops import arith as ops
+from tilewright.tileir.ops.convert import Cast
 
 
 @lower(ops.Constant)
@@ -91,9 +93,15 @@ def shift(b: Builder, op: ops.Binary, x: Val, y: Val) -> Val:
     return integers.compute(b, dtype, lambda v, count: b.binary(word, v, b.and_(count, dtype.bitwidth - 1)), x, y)
 
 
-@elementwise(ops.Select)
-def select(b: Builder, op: ops.Select, cond: Val, x: Val, y: Val) -> Val:
-    return chosen(b, cond, x, y)
+@lower(ops.Select)
+def select(ctx: Context, op: ops.Select) -> None:
+    """LLVM would narrow what a mask chooses before it chooses, if the other side is a number; then each element is
+    narrowed on its own, where one instruction does two."""
+    cond, x, y = (ctx[value] for value in op.operands)
+    narrowed = any(isinstance(user, Cast) and user.dtype.bitwidth == 16 for user in ctx.uses.get(op.result, ()))
+    if narrowed and x.elem == "float" and y.n and y.const is not None:
+        y = ctx.b.splat(instruction("mov.number").emit1(ctx.b, ctx.b.const("float", y.const)), y.n)
+    ctx.set(op.result, chosen(ctx.b, cond, x, y))
 
 
 def chosen(b: Builder, cond: Val, x: Val, y: Val) -> Val:

@@ -12,6 +12,8 @@ After (%m is %n; the unused ones are left to dce):
 
     %c: i1 = constant(value=true, type=tile<i1>)
     %r: i32 = constant(value=0, type=tile<i32>)
+
+Integers of a known range that are compared as floats are compared as integers (compared.py).
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from tilewright.tileir.analysis.ranges import IntFact
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved, Unit
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.ops import arith
+from tilewright.tileir.passes.compared import as_integers, compared
 from tilewright.tileir.rewrite import Rewriter, constant_value
 from tilewright.tileir.rules import RuleTable
 from tilewright.tileir.types import TileType
@@ -31,11 +34,14 @@ from tilewright.tileir.types import TileType
 
 def simplify_ranges(unit: Unit) -> Preserved:
     known = unit.facts
-    if all(_decided(op, known) is None for op in unit.function.walk()):
+    if all(_decided(op, known) is None and compared(op, known) is None for op in unit.function.walk()):
         return ALL
 
     def rule(op: Op, rewriter: Rewriter) -> Value | None:
         decided = _decided(op, known)
+        if decided is None:
+            found = compared(op, known)
+            return None if found is None else as_integers(found, rewriter)
         if not isinstance(decided, int):
             return decided
         type_: TileType = op.result.type

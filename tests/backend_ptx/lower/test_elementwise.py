@@ -9,6 +9,7 @@ from support.lowering_sets import FP8, KERNELS, NUMBERS, named, one, two
 from tilewright.tileir import dtypes as dt
 from tilewright.tileir.core import Function
 from tilewright.tileir.ops import arith, convert
+from tilewright.tileir.parser import parse
 
 
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
@@ -38,6 +39,28 @@ def test_bfloat16_arithmetic_is_native_where_the_target_has_it() -> None:
     function = elementwise("native", [dt.bfloat16] * 2, [two(arith.Add), two(arith.Mul)])
     assert "add.rn.bf16x2" in ptx_of(function, "sm_90a")
     assert "add.rn.bf16x2" not in ptx_of(function, "sm_80")
+
+
+MASKED = """func @masked(%x: array<?xf32, strides=1, align=16>, %y: array<?x{dtype}, strides=1, align=16>, %n: i32) {{
+  %zero: i32 = constant(value=0, type=tile<i32>)
+  %t: tile<1024xf32> = load(array=%x, index=(%zero), shape=(1024), steps=(1024), order=(0))
+  %i: tile<1024xi32> = iota(size=1024, dtype=i32)
+  %m: tile<1024xi32> = broadcast(src=%n, shape=(1024))
+  %inside: tile<1024xi1> = lt(lhs=%i, rhs=%m)
+  %rest: tile<1024xf32> = constant(value=0x0p+0, type=tile<1024xf32>)
+  %s: tile<1024xf32> = select(cond=%inside, lhs=%t, rhs=%rest)
+  %u: tile<1024x{dtype}> = cast(src=%s, dtype={dtype})
+  store(array=%y, index=(%zero), value=%u, steps=(1024), order=(0))
+  return()
+}}
+"""
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "f16"])
+def test_what_a_mask_chooses_is_narrowed_two_at_a_time(dtype: str) -> None:
+    """LLVM moves the conversion in front of a choice whose other side is a number, and then converts one by one."""
+    lines = ptx_of(parse(MASKED.format(dtype=dtype)), "sm_90a")
+    assert f"cvt.rn.{dtype}x2.f32" in lines and f"cvt.rn.{dtype}.f32" not in lines
 
 
 def test_nothing_is_contracted() -> None:
