@@ -25,6 +25,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 K = TypeVar("K", bound="tile_kernel")
 
 _MAX_GRIDS = 4096
+_NO_GRID = object(), None
 _RULES = tuple(field.name for field in fields(LaunchRules))
 
 
@@ -61,7 +62,9 @@ class tile_kernel(HostRuns):
     __qualname__: str
     __wrapped__: Any  # the undecorated function
     _bound: dict[Any, BoundKernel]
-    _latest: BoundKernel | None
+    _latest: tuple[Any, BoundKernel | None]  # the grid that was asked for last, and what was given for it
+
+    __slots__ = ("_latest",)  # read by each launch; all else stands in the dict
 
     @overload
     def __new__(
@@ -89,9 +92,9 @@ class tile_kernel(HostRuns):
     @one_line
     def __getitem__(self, grid: Any) -> BoundKernel:
         """The kernel bound to a grid: a tuple of up to three ints, or one int."""
-        bound = self._latest
-        if bound is not None and bound.given is grid:  # a literal is the same object each time
-            return bound
+        given, bound = self._latest
+        if given is grid:  # a literal is the same object each time
+            return bound  # type: ignore[return-value]
         try:
             bound = self._bound.get(grid)
         except TypeError:  # a list is not hashable, and no grid either
@@ -112,7 +115,7 @@ class tile_kernel(HostRuns):
             if len(self._bound) >= _MAX_GRIDS:
                 self._bound.clear()
             self._bound[grid] = bound
-        self._latest = bound
+        self._latest = grid, bound
         return bound
 
     @not_traced
@@ -255,7 +258,7 @@ def kernel_around(specialiser: Specialiser, launcher: Launcher, cls: type[K]) ->
     """The kernel that has a specialiser and its launcher, with all that these have made."""
     kernel = object.__new__(cls)
     kernel.__name__ = kernel.__qualname__ = specialiser.name
-    kernel.specialiser, kernel.launcher, kernel._bound, kernel._latest = specialiser, launcher, {}, None
+    kernel.specialiser, kernel.launcher, kernel._bound, kernel._latest = specialiser, launcher, {}, _NO_GRID
     return kernel
 
 

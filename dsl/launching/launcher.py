@@ -209,6 +209,8 @@ class Launcher:
                 key.append(type(arg))
                 key.append(arg.hex() if reader == FLOAT else arg)
             elif reader == TENSOR:
+                if arg.is_neg():  # a view of what is negated when it is read: the long way says so
+                    return None
                 pointer = arg.data_ptr()
                 pointers.append(pointer)
                 device = arg.get_device()

@@ -9,15 +9,17 @@ import struct
 import sys
 from array import array
 from collections.abc import Sequence
+from functools import cache
 from types import FunctionType
 from typing import Any
 
 from tilewright.arguments.arrays import is_torch
 from tilewright.arguments.dlpack import is_valid, pointer_in
+from tilewright.arguments.torch_handles import TensorFunctions, tensor_functions
 from tilewright.arguments.torch_versions import raising_function, version_handles
 from tilewright.backend_ptx.runtime.driver import check, driver
 from tilewright.launching import native
-from tilewright.launching.machine.layout import ARGUMENT, CELL, HEAD, LAUNCH, MOST_MAPS, MOST_SLOTS, Expected
+from tilewright.launching.machine.layout import ARGUMENT, CELL, HEAD, LAUNCH, MOST_MAPS, MOST_SLOTS, TORCH, Expected
 from tilewright.tileir.dtypes import DType
 
 _BY_IDENTITY = (str, type(None), DType, enum.Enum, FunctionType)
@@ -28,6 +30,7 @@ _FORMATS = {
 _TAKEN = {int: (Expected.INT,), float: (Expected.FLOAT32, Expected.FLOAT64), bool: (Expected.BOOL,)}
 _ANY = -1  # in the word `exact`: any address
 _CUDA = 2  # kDLCUDA
+_TORCH_CUDA = 1  # torch's own number
 _PER_THREAD = "CUDA_PYTHON_CUDA_PER_THREAD_DEFAULT_STREAM"  # what cuda.bindings asks for the default stream
 
 
@@ -156,7 +159,9 @@ def of_launch(
               outputs=len(known.tensors), output_numbers=words.array(known.tensors))
     _maps(words, plan, pointers, exact)
     _driver(words, plan, grid, template)
-    _library(words, [arg for arg in args if is_torch(type(arg))])
+    tensors = [arg for arg in args if is_torch(type(arg))]
+    _library(words, tensors)
+    words.set(torch=_functions() if tensors else 0)
     return KnownLaunch(words, ints)
 
 
@@ -230,6 +235,23 @@ def _library(words: Words, tensors: Sequence[Any]) -> None:
     words.set(stream_of=table[6], device=tensors[0].get_device(), note=words.object(increment))
 
 
+@cache
+def _functions() -> int:
+    """The address of the words of torch's functions on handles; 0 where there are none."""
+    functions = tensor_functions()
+    return functions_at(functions) if functions else 0
+
+
+def functions_at(functions: TensorFunctions) -> int:
+    """The address of these functions' words, which stay."""
+    words = Words(TORCH, **functions.words)
+    _kept.append(words)
+    return words.address
+
+
+_kept: list[Words] = []
+
+
 def _constant(made: Words, arg: Any) -> None:
     kind = type(arg)
     if kind is int and -(1 << 63) <= arg < 1 << 63:
@@ -278,7 +300,20 @@ def _array(made: Words, arg: Any, written: bool) -> int:
         raise Unknown
     made.set(kind=Expected.TENSOR, read=table[5], place=found[1], format=found[2], extents=made.array(shape),
              strides=made.array(strides), output=int(written))
+    if _functions():
+        _held(made, arg)
     return pointer
+
+
+def _held(made: Words, tensor: Any) -> None:
+    """The same tensor as torch's functions tell of it."""
+    functions = tensor_functions()
+    assert functions is not None
+    told = functions.told(tensor)
+    same = (told.sizes, told.strides, told.data) == (tuple(tensor.shape), tensor.stride(), tensor.data_ptr())
+    if not same or told.is_neg or (told.place, told.ordinal) != (_TORCH_CUDA, tensor.get_device()):
+        raise Unknown
+    made.set(kind=Expected.HELD, format=told.dtype, rank=told.rank, place=told.place, ordinal=told.ordinal)
 
 
 _VERSION = 1  # the major version of DLPack that has this table

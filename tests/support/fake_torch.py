@@ -5,12 +5,19 @@ from __future__ import annotations
 import ctypes
 import sys
 import types
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from tilewright.arguments.torch_handles import TensorFunctions
+
 _READ = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p)
 _STREAM = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_void_p)
+_TELL = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p)
+_ASK = ctypes.PYFUNCTYPE(ctypes.c_bool, ctypes.py_object)
+_POINTER = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object)
+_RAISE = ctypes.PYFUNCTYPE(None, ctypes.py_object)
 _BITS = {"float32": (2, 32), "int32": (0, 32), "float16": (2, 16), "bool": (6, 8)}
 # A prototype of its own: the types of ctypes.pythonapi's functions are everybody's.
 _capsule = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
@@ -50,7 +57,7 @@ class Tensor:
         self.dtype, self.ordinal = DTYPES[dtype], device
         self.device = Device(device)
         self.requires_grad = False
-        self.broken = False
+        self.broken = self.negated = self.inference = False
         self.versions = 0
         self.extents = (ctypes.c_int64 * max(1, len(shape)))(*shape)
         self.steps = (ctypes.c_int64 * max(1, len(shape)))(*strides)
@@ -67,7 +74,8 @@ class Tensor:
     def is_conj(self) -> bool:
         return False
 
-    is_neg = is_conj
+    def is_neg(self) -> bool:
+        return self.negated
 
 
 Tensor.__module__ = "torch"
@@ -78,9 +86,9 @@ class FakeTorch:
 
     def __init__(self) -> None:
         self.stream = 0
-        self.reads = 0
+        self.reads = self.asked = 0
         self.noted: list[Tensor] = []
-        self._functions = _READ(self._read), _STREAM(self._current)
+        self._functions: tuple[Any, ...] = _READ(self._read), _STREAM(self._current)
         words = [1 | 3 << 32, 0, 0, 0, 0, *(ctypes.cast(f, ctypes.c_void_p).value for f in self._functions)]
         self._table = (ctypes.c_uint64 * 7)(*words)
         self.capsule = _capsule(ctypes.addressof(self._table), b"dlpack_exchange_api", None)
@@ -104,11 +112,33 @@ class FakeTorch:
     def increment(self, tensors: Any) -> None:
         self.noted.extend(tensors)
 
+    def functions(self) -> TensorFunctions:
+        """What torch's own functions on handles are: a tensor's handle is its object."""
+        tell: dict[str, Callable[[Tensor], int]] = {
+            "dtype": lambda t: list(DTYPES).index(t.dtype.name), "rank": lambda t: len(t.shape), "place": lambda t: 1,
+            "ordinal": lambda t: t.ordinal, "sizes": lambda t: ctypes.addressof(t.extents),
+            "strides": lambda t: ctypes.addressof(t.steps), "data": lambda t: t.pointer}
 
-def install(patch: pytest.MonkeyPatch) -> FakeTorch:
-    """Let this be the module torch, for the length of a test."""
+        def telling(answer: Callable[[Tensor], int]) -> Any:
+            def function(tensor: Tensor, out: int) -> int:
+                self.asked += 1
+                ctypes.c_uint64.from_address(out).value = answer(tensor)
+                return -1 if tensor.broken else 0
+
+            return _TELL(function)
+
+        made = {**{name: telling(answer) for name, answer in tell.items()}, "is_neg": _ASK(lambda t: t.negated),
+                "is_inference": _ASK(lambda t: t.inference), "raise": _RAISE(lambda t: self.noted.append(t)),
+                "autograd": _POINTER(lambda t: id(t) if t.requires_grad else None)}
+        self._functions += tuple(made.values())
+        return TensorFunctions({"offset": 0, **{
+            name: ctypes.cast(f, ctypes.c_void_p).value or 0 for name, f in made.items()}})
+
+
+def install(patch: pytest.MonkeyPatch, handles: bool = False) -> FakeTorch:
+    """Let this be the module torch, for the length of a test; with `handles` machine code finds its functions."""
     from tilewright.arguments import torch_tensors
-    from tilewright.launching import streams
+    from tilewright.launching import streams, words
 
     fake = FakeTorch()
     module: Any = types.ModuleType("torch")
@@ -123,4 +153,8 @@ def install(patch: pytest.MonkeyPatch) -> FakeTorch:
     patch.setattr(streams, "_reader", None)
     streams._of_torch.cache_clear()
     torch_tensors._increment.cache_clear()
+    functions = fake.functions() if handles else None
+    address = words.functions_at(functions) if functions else 0
+    patch.setattr(words, "tensor_functions", lambda: functions)
+    patch.setattr(words, "_functions", lambda: address)
     return fake

@@ -37,7 +37,8 @@ by_kind:
                                i64 $kind.float32, label %float
                                i64 $kind.float64, label %float
                                i64 $kind.tensor, label %tensor
-                               i64 $kind.array, label %array]
+                               i64 $kind.array, label %array
+                               i64 $kind.held, label %held]
 constant_int:
   %whole = call i1 @as_number(ptr %object, ptr %value)
   %number = load i64, ptr %value
@@ -77,6 +78,9 @@ tensor:
 array:
   %b = call i1 @array(ptr %call, ptr %argument, ptr %object)
   ret i1 %b
+held:
+  %c = call i1 @held(ptr %call, ptr %argument, ptr %object)
+  ret i1 %c
 no:
   ret i1 false
 }

@@ -96,6 +96,104 @@ no:
   ret i1 false
 }
 
+; The handle of a tensor: a place in the object.
+define internal ptr @handle(ptr %functions, ptr %object) alwaysinline #0 {
+  %offset = call i64 @word(ptr %functions, i64 $T.offset)
+  %handle = getelementptr i8, ptr %object, i64 %offset
+  ret ptr %handle
+}
+
+; What one of torch's functions tells of a tensor, by its handle.
+define internal i1 @told(ptr %functions, ptr %handle, i64 %which, ptr %out) alwaysinline #0 {
+  %function = call ptr @address(ptr %functions, i64 %which)
+  %failed = call i32 %function(ptr %handle, ptr %out)
+  %fine = icmp eq i32 %failed, 0
+  ret i1 %fine
+}
+
+define internal i1 @number_is(ptr %functions, ptr %handle, i64 %which, i64 %wanted) #0 {
+  %number = alloca i64
+  store i64 0, ptr %number
+  %fine = call i1 @told(ptr %functions, ptr %handle, i64 %which, ptr %number)
+  %found = load i64, ptr %number
+  %same = icmp eq i64 %found, %wanted
+  %good = and i1 %fine, %same
+  ret i1 %good
+}
+
+define internal i1 @numbers_are(ptr %functions, ptr %handle, i64 %which, ptr %wanted, i64 %count) #0 {
+  %place = alloca ptr
+  %fine = call i1 @told(ptr %functions, ptr %handle, i64 %which, ptr %place)
+  br i1 %fine, label %compare, label %no
+compare:
+  %found = load ptr, ptr %place
+  %same = call i1 @same_words(ptr %found, ptr %wanted, i64 %count)
+  ret i1 %same
+no:
+  ret i1 false
+}
+
+define internal i1 @is(ptr %functions, ptr %handle, i64 %which) alwaysinline #0 {
+  %function = call ptr @address(ptr %functions, i64 %which)
+  %answer = call zeroext i1 %function(ptr %handle)
+  ret i1 %answer
+}
+
+; A tensor of torch, by torch's functions on a handle, which take a third of the time of those of DLPack's table.
+define internal i1 @held(ptr %call, ptr %argument, ptr %object) #0 {
+  %address = alloca i64
+  %known = call ptr @part(ptr %call, i32 0)
+  %functions = call ptr @address(ptr %known, i64 $L.torch)
+  %handle = call ptr @handle(ptr %functions, ptr %object)
+  %wanted_format = call i64 @word(ptr %argument, i64 $A.format)
+  %same_format = call i1 @number_is(ptr %functions, ptr %handle, i64 $T.dtype, i64 %wanted_format)
+  %rank = call i64 @word(ptr %argument, i64 $A.rank)
+  %same_rank = call i1 @number_is(ptr %functions, ptr %handle, i64 $T.rank, i64 %rank)
+  %comparable = and i1 %same_format, %same_rank
+  br i1 %comparable, label %extents, label %no
+extents:
+  %wanted_shape = call ptr @address(ptr %argument, i64 $A.extents)
+  %same_shape = call i1 @numbers_are(ptr %functions, ptr %handle, i64 $T.sizes, ptr %wanted_shape, i64 %rank)
+  br i1 %same_shape, label %steps, label %no
+steps:
+  %wanted_strides = call ptr @address(ptr %argument, i64 $A.strides)
+  %same_strides = call i1 @numbers_are(ptr %functions, ptr %handle, i64 $T.strides, ptr %wanted_strides, i64 %rank)
+  br i1 %same_strides, label %kind, label %no
+kind:
+  %wanted_place = call i64 @word(ptr %argument, i64 $A.place)
+  %same_place = call i1 @number_is(ptr %functions, ptr %handle, i64 $T.place, i64 %wanted_place)
+  %wanted_ordinal = call i64 @word(ptr %argument, i64 $A.ordinal)
+  %same_ordinal = call i1 @number_is(ptr %functions, ptr %handle, i64 $T.ordinal, i64 %wanted_ordinal)
+  %here = and i1 %same_place, %same_ordinal
+  %negated = call i1 @is(ptr %functions, ptr %handle, i64 $T.is_neg)
+  %straight = xor i1 %negated, true
+  %usual = and i1 %here, %straight
+  br i1 %usual, label %base, label %no
+base:
+  %has_memory = call i1 @told(ptr %functions, ptr %handle, i64 $T.data, ptr %address)
+  br i1 %has_memory, label %place, label %no
+place:
+  %pointer = load i64, ptr %address
+  %good = call i1 @put_address(ptr %call, ptr %argument, i64 %pointer)
+  br i1 %good, label %output, label %no
+output:
+  %written = call i64 @word(ptr %argument, i64 $A.output)
+  %is_written = icmp ne i64 %written, 0
+  br i1 %is_written, label %autograd, label %yes
+autograd:
+  %function = call ptr @address(ptr %functions, i64 $T.autograd)
+  %recorded = call ptr %function(ptr %handle)
+  %unrecorded = icmp eq ptr %recorded, null
+  br i1 %unrecorded, label %yes, label %ask
+ask:
+  %plain = call i1 @attribute_is(ptr %object, ptr $object.requires_grad, ptr $object.False)
+  ret i1 %plain
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
 ; A device array of ours, by its attributes.
 define internal i1 @array(ptr %call, ptr %argument, ptr %object) #0 {
   %shape = call ptr @address(ptr %argument, i64 $A.extents)

@@ -85,16 +85,48 @@ define internal i1 @raised(ptr %known, i64 %i) alwaysinline #0 {
   ret i1 true
 }
 
+; The same of a tensor among the arguments. Tensors of inference mode count no versions.
+define internal i1 @raised_held(ptr %context, i64 %i) alwaysinline #0 {
+  %known = call ptr @part(ptr %context, i32 0)
+  %given = call ptr @part(ptr %context, i32 1)
+  %functions = call ptr @address(ptr %known, i64 $L.torch)
+  %numbers = call ptr @address(ptr %known, i64 $L.output_numbers)
+  %place = getelementptr i64, ptr %numbers, i64 %i
+  %number = load i64, ptr %place
+  %object_at = getelementptr ptr, ptr %given, i64 %number
+  %object = load ptr, ptr %object_at
+  %handle = call ptr @handle(ptr %functions, ptr %object)
+  %uncounted = call i1 @is(ptr %functions, ptr %handle, i64 $T.is_inference)
+  br i1 %uncounted, label %end, label %count
+count:
+  %function = call ptr @address(ptr %functions, i64 $T.raise)
+  call void %function(ptr %handle)
+  br label %end
+end:
+  ret i1 true
+}
+
 ; Tell torch which tensors are written.
 define internal i1 @note(ptr %known, ptr %given) #0 {
 entry:
+  %context = alloca [2 x ptr]
   %count = call i64 @word(ptr %known, i64 $L.outputs)
   %none = icmp eq i64 %count, 0
   br i1 %none, label %yes, label %some
 some:
   %raise = call ptr @address(ptr %known, i64 $L.raise)
   %by_python = icmp eq ptr %raise, null
-  br i1 %by_python, label %tuple, label %each
+  br i1 %by_python, label %held, label %each
+held:
+  %functions = call ptr @address(ptr %known, i64 $L.torch)
+  %without = icmp eq ptr %functions, null
+  br i1 %without, label %tuple, label %each_held
+each_held:
+  store ptr %known, ptr %context
+  %second = getelementptr ptr, ptr %context, i32 1
+  store ptr %given, ptr %second
+  %all_held = call i1 @each(i64 %count, ptr @raised_held, ptr %context)
+  ret i1 true
 each:
   %all = call i1 @each(i64 %count, ptr @raised, ptr %known)
   ret i1 true

@@ -14,9 +14,12 @@ HEAD = "first", "fallback", "held", "kept"
 LAUNCH = ("next", "handle", "x", "y", "z", "threads", "shared", "slots", "template", "count", "arguments", "pairs",
           "pair_words", "stream_of", "device", "outputs", "output_numbers", "note", "noted", "context", "launch",
           "current", "table", "maps", "map_words", "replace", "answer", "cell",
-          "raise", "handles")
+          "raise", "handles", "torch")
 ARGUMENT = ("kind", "type", "value", "slot", "place", "format", "extents", "strides", "low", "number", "output",
-            "exact", "read")
+            "exact", "read", "rank", "ordinal")
+# Where a tensor of torch has its handle, and torch's functions on it (arguments/torch_handles.py).
+TORCH = ("offset", "dtype", "rank", "sizes", "strides", "place", "ordinal", "data", "is_neg", "is_inference",
+         "autograd", "raise")
 
 # What a profile knows of a known launch: where it is recorded (0: nowhere), its number there, and how many ints must be
 # as they were: a slot and a value each, behind these words.
@@ -30,7 +33,8 @@ RECORD = "number", "start", "stop", "thread", "stream", "before", "after"
 
 
 class Expected(enum.IntEnum):
-    """What an argument must be: this very object, this number, or any of its type."""
+    """What an argument must be: this very object, this number, or any of its type. A TENSOR is read by DLPack's table,
+    one that is HELD by torch's own functions on its handle."""
 
     CONSTANT = 0
     CONSTANT_INT = 1
@@ -41,6 +45,7 @@ class Expected(enum.IntEnum):
     FLOAT64 = 6
     TENSOR = 7
     ARRAY = 8
+    HELD = 9
 
 
 # Exported functions of CPython alone; of its structs, PyMethodDef (native.py).

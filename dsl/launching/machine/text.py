@@ -19,6 +19,7 @@ from tilewright.launching.machine.layout import (
     MOST_SLOTS,
     RECORD,
     RECORDS,
+    TORCH,
     Expected,
 )
 
@@ -26,7 +27,7 @@ FILES = "parts", "arrays", "arguments", "records", "driver", "entries"
 # What a module's function `entry` does: a kernel over a grid, a launch with its arguments, an event's record, events.
 ENTRIES = {"launch": "launched", "replay": "replayed", "record": "recorded", "create": "created"}
 
-_WORDS = {"H": HEAD, "L": LAUNCH, "A": ARGUMENT, "C": CELL, "R": RECORDS, "B": BLOCK, "E": RECORD}
+_WORDS = {"H": HEAD, "L": LAUNCH, "A": ARGUMENT, "C": CELL, "R": RECORDS, "B": BLOCK, "E": RECORD, "T": TORCH}
 _HOLE = re.compile(rf"\$object\.(?P<object>\w+)|@(?P<function>{'|'.join(FUNCTIONS)})\(")
 
 
@@ -41,7 +42,7 @@ def template() -> str:
     known = {**words, **kinds, "argument_bytes": 8 * len(ARGUMENT), "cell_bytes": 8 * len(CELL),
              "record_bytes": 8 * len(RECORD), "recorded": recorded, "others": ~recorded, "slots": MOST_SLOTS,
              "maps": MOST_MAPS}
-    names = r"\$((?:[HLACRBE]|kind)\.\w+|\w+_bytes|recorded|others|slots|maps)\b"
+    names = r"\$((?:[HLACRBET]|kind)\.\w+|\w+_bytes|recorded|others|slots|maps)\b"
     return re.sub(names, lambda found: str(known[found[1]]), text)
 
 
