@@ -61,12 +61,12 @@ _FUNCTIONS: dict[str, str] = {
     "double": "write ct.float64", "float8e4nv": "write ct.float8_e4m3fn", "float8e5": "write ct.float8_e5m2",
 }
 _BUILTINS: dict[str, str] = {
-    "sum": "write ct.sum(tile)", "pow": "write x ** y", "list": "write a tuple: (a, b)",
+    "pow": "write x ** y", "list": "write a tuple: (a, b)",
     "dict": "pass keyword arguments or use a frozen dataclass", "set": "write a tuple: (a, b)",
     "isinstance": "test x.dtype == ct.float32, or x.ndim", "type": "test x.dtype == ct.float32, or x.ndim",
     "map": "write tuple(f(x) for x in ct.static_iter(...))",
     "filter": "write tuple(x for x in ct.static_iter(...) if c)",
-    "sorted": "write ct.sort(t) of a tile, or sort in ct.static_eval(...)", "reversed": "write t[::-1] of a tuple",
+    "sorted": "write ct.sort(t) of a tile, or sort in ct.static_eval(...)",
     "iter": "loop with range or ct.static_iter", "next": "loop with range or ct.static_iter",
     "slice": "write ct.Slice(start, length)", "input": "pass the value as an argument of the kernel",
     "open": "kernels have no files: print(...) shows values, arrays carry them out",

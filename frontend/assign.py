@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from tilewright.frontend.advice import on_number
-from tilewright.frontend.calls.call import SYNTAX_FORMS, call_value
+from tilewright.frontend.calls.call import call_value
 from tilewright.frontend.dispatch import statement
 from tilewright.frontend.expressions import apply_binary, make_closure
 from tilewright.frontend.subscripts import evaluate_index
@@ -96,11 +96,7 @@ def check_items(t: Translator, target: ast.Subscript) -> Struct:
 
 @statement(ast.Assign)
 def assignment(t: Translator, node: ast.Assign) -> None:
-    unpacked = all(isinstance(target, ast.Tuple | ast.List) for target in node.targets)
-    if isinstance(node.value, ast.GeneratorExp) and unpacked:  # a, b = (... for x in ...)
-        value = SYNTAX_FORMS["tuple"](t, node.value)
-    else:
-        value = t.expr(node.value)
+    value = t.expr(node.value)
     for target in node.targets:
         assign(t, target, value)
 

@@ -14,9 +14,9 @@ from tilewright.frontend.dispatch import expression
 from tilewright.frontend.names import lookup
 from tilewright.frontend.texts import Piece, formatted, joined, shown
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.truth import condition
+from tilewright.frontend.truth import condition, truth
 from tilewright.frontend.values import Closure, Text, Val, is_tile, known, named
-from tilewright.tileir.diagnostics import TileSyntaxError, TileTypeError, at
+from tilewright.tileir.diagnostics import TileSyntaxError, TileTypeError, TileValueError, at
 
 _BINARY: dict[type[ast.operator], tuple[str, str]] = {
     ast.Add: ("add", "+"), ast.Sub: ("sub", "-"), ast.Mult: ("mul", "*"), ast.Div: ("truediv", "/"),
@@ -24,6 +24,7 @@ _BINARY: dict[type[ast.operator], tuple[str, str]] = {
     ast.BitOr: ("bitwise_or", "|"), ast.BitXor: ("bitwise_xor", "^"), ast.LShift: ("bitwise_lshift", "<<"),
     ast.RShift: ("bitwise_rshift", ">>"),
 }
+MAX_REPEATED = 1000
 _COMPARE: dict[type[ast.cmpop], tuple[str, str]] = {
     ast.Lt: ("less", "<"), ast.LtE: ("less_equal", "<="), ast.Gt: ("greater", ">"), ast.GtE: ("greater_equal", ">="),
 }
@@ -71,7 +72,20 @@ def apply_binary(t: Translator, op: type[ast.operator], x: Val, y: Val) -> Val:
             return x + y
         if isinstance(x, (str, Text)) and isinstance(y, (str, Text)):
             return concatenate(x, y)
+    if op is ast.Mult and isinstance(x, (str, tuple)) ^ isinstance(y, (str, tuple)):
+        return _repeated(x, y) if isinstance(x, (str, tuple)) else _repeated(y, x)
     return arith.binary(t, rule, x, y, symbol)
+
+
+def _repeated(value: str | tuple[Val, ...], times: Val) -> Val:
+    """`(a,) * n`, `"text" * n`."""
+    count = known(times)
+    if type(count) is not int:
+        raise TileTypeError(f"*: {named(value)} can be repeated a constant number of times, got {named(times)}",
+                            hints=["compute with its items one by one"] if isinstance(value, tuple) else [])
+    if len(value) * count > MAX_REPEATED:
+        raise TileValueError(f"*: the result has {len(value) * count} items; {MAX_REPEATED} are the most")
+    return value * count
 
 
 def concatenate(x: str | Text, y: str | Text) -> str | Text:
@@ -150,15 +164,28 @@ def compare(t: Translator, op: ast.cmpop, x: Val, y: Val) -> Val:
 
 @expression(ast.BoolOp)
 def bool_operator(t: Translator, node: ast.BoolOp) -> Val:
+    """What follows constants, or a constant that decides, is the value itself, as in Python: `size or 128`.
+
+    Behind a scalar that only the run knows the result is a bool, as the language has it.
+    """
     is_and = isinstance(node.op, ast.And)
-    return _bool_operator(t, node.values, is_and, "and" if is_and else "or")
+    what = "and" if is_and else "or"
+    for i, operand in enumerate(node.values):
+        value = t.expr(operand)
+        with at(t.span(operand)):
+            first = truth(t, value, what)
+        if not isinstance(first, bool) and i + 1 < len(node.values):
+            return _bool_operator(t, first, node.values[i + 1:], is_and, what)
+        if isinstance(first, bool) and first is not is_and:
+            break
+    return value
 
 
-def _bool_operator(t: Translator, values: list[ast.expr], is_and: bool, what: str) -> Val:
-    first = condition(t, values[0], what)
-    if len(values) == 1:
+def _bool_operator(t: Translator, first: Val, others: list[ast.expr], is_and: bool, what: str) -> Val:
+    if not others:
         return first
-    return short_circuit(t, first, lambda: _bool_operator(t, values[1:], is_and, what), is_and=is_and, what=what)
+    rest = lambda: _bool_operator(t, condition(t, others[0], what), others[1:], is_and, what)  # noqa: E731
+    return short_circuit(t, first, rest, is_and=is_and, what=what)
 
 
 @expression(ast.IfExp)

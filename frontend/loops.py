@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tilewright.frontend.assign import assign
 from tilewright.frontend.branches import run
+from tilewright.frontend.calls.math import negate
 from tilewright.frontend.carried import Carried
 from tilewright.frontend.dispatch import statement
 from tilewright.frontend.flow import BREAK, CONTINUE, RETURN, jumps
@@ -24,6 +25,9 @@ from tilewright.tileir.ops.arith import Add, Lt
 from tilewright.tileir.ops.control import Condition, For, While, Yield
 from tilewright.tileir.types import scalar
 
+# What a loop's variable is, from what counts the iterations.
+Item = Callable[[Translator, Value], Val]
+
 # -- for ---------------------------------------------------------------------------------------------------------------
 
 
@@ -40,14 +44,11 @@ def for_statement(t: Translator, node: ast.For) -> None:
     if not isinstance(iterable, Range):
         raise TileTypeError(f"for: expected range(...) or a tuple, got {named(iterable)}", t.span(node.iter),
                             hints=_iterable_hints(iterable))
-    found = jumps(node.body)
-    if found & RETURN:
-        raise TileSyntaxError(
-            "return inside a for loop is not possible in a kernel", t.span(_first(node, ast.Return)),
-            hints=["assign the value, break, and return it after the loop; or use while"],
-        )
     bounds = [typed(t, v, int32) for v in (iterable.start, iterable.stop, iterable.step)]
-    (_breaking_for if found & BREAK else _counted_for)(t, node, *bounds)
+    if iterable.down:  # counted up from -start to -stop, so that an executor knows loops of one direction only
+        bounds = [negate(t, v) for v in bounds]
+    item: Item = negate if iterable.down else lambda t, i: i
+    (_leaving_for if jumps(node.body) & (BREAK | RETURN) else _counted_for)(t, node, item, *bounds)
 
 
 def _iterable_hints(value: Val) -> list[str]:
@@ -60,11 +61,7 @@ def _iterable_hints(value: Val) -> list[str]:
     return ["ct.static_iter(...) takes any Python iterable that is known while compiling"]
 
 
-def _first(node: ast.AST, kind: type[ast.AST]) -> ast.AST:
-    return next(n for n in ast.walk(node) if isinstance(n, kind))
-
-
-def _counted_for(t: Translator, node: ast.For, lower: Value, upper: Value, step: Value) -> None:
+def _counted_for(t: Translator, node: ast.For, item: Item, lower: Value, upper: Value, step: Value) -> None:
     """A for loop that runs to its end: one `for` op."""
     scope = t.scope
     carried = Carried(t, node)
@@ -76,7 +73,7 @@ def _counted_for(t: Translator, node: ast.For, lower: Value, upper: Value, step:
     carried.enter(t, block)
     scope.loops.append("for")
     with t.inside(block):
-        assign(t, node.target, variable)
+        assign(t, node.target, item(t, variable))
         run(t, node.body)
         t.emit_op(Yield, values=carried.at_end(t, scope.exit.ways))
     scope.loops.pop()
@@ -88,8 +85,8 @@ def _counted_for(t: Translator, node: ast.For, lower: Value, upper: Value, step:
 _COUNTER = "for counter"
 
 
-def _breaking_for(t: Translator, node: ast.For, lower: Value, upper: Value, step: Value) -> None:
-    """A for loop with a break: `i = lower; while True: if not i < upper: break; ...; i += step`."""
+def _leaving_for(t: Translator, node: ast.For, item: Item, lower: Value, upper: Value, step: Value) -> None:
+    """A for loop with a break or return: `i = lower; while True: if not i < upper: break; ...; i += step`."""
     t.scope.vars[_COUNTER] = Binding(lower, node)
 
     def body() -> None:
@@ -97,7 +94,7 @@ def _breaking_for(t: Translator, node: ast.For, lower: Value, upper: Value, step
         cond = t.emit(Lt, lhs=i, rhs=upper)
 
         def iteration() -> None:
-            assign(t, node.target, i)
+            assign(t, node.target, item(t, i))
             run(t, node.body)
 
         while_condition(t, node, cond, iteration)

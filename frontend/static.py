@@ -11,11 +11,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tilewright.frontend.calls.call import rule_name, syntax_form
+from tilewright.frontend.dispatch import expression
 from tilewright.frontend.flow import read_names
 from tilewright.frontend.proxies import Proxy, from_host, to_host
 from tilewright.frontend.scopes import Conflict, MaybeUnbound, Scope
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import Range, Val, known, named
+from tilewright.frontend.values import Range, Val, named
 from tilewright.tileir.diagnostics import (
     KernelFunctionError,
     TileError,
@@ -34,8 +35,7 @@ def run_python(t: Translator, node: ast.expr, what: str) -> Any:
         if isinstance(inner, ast.NamedExpr):
             raise TileSyntaxError("the := operator is not possible in a kernel", t.span(inner),
                                   hints=["assign in a statement of its own"])
-    expression = ast.fix_missing_locations(ast.Expression(node))
-    code = compile(expression, t.scope.source.file, "eval")
+    code = compile(ast.fix_missing_locations(ast.Expression(node)), t.scope.source.file, "eval")
     space: dict[str, Any] = {"__builtins__": builtins, **t.scope.source.captured, **_locals(t, read_names(node))}
     try:
         return eval(code, space)
@@ -87,8 +87,8 @@ def _arguments(node: ast.Call, what: str, least: int, most: int) -> Sequence[ast
 
 @syntax_form("static_eval")
 def static_eval(t: Translator, node: ast.Call) -> Val:
-    [expression] = _arguments(node, "static_eval", 1, 1)
-    return from_host(t, run_python(t, expression, "static_eval"), "the result of static_eval")
+    [value] = _arguments(node, "static_eval", 1, 1)
+    return from_host(t, run_python(t, value, "static_eval"), "the result of static_eval")
 
 
 @syntax_form("static_assert")
@@ -118,8 +118,8 @@ def static_items(t: Translator, node: ast.expr) -> list[Val] | None:
         return None
     if rule_name(_function(t, node.func)) != "static_iter":
         return None
-    [expression] = _arguments(node, "static_iter", 1, 1)
-    iterable = run_python(t, expression, "static_iter")
+    [items_node] = _arguments(node, "static_iter", 1, 1)
+    iterable = run_python(t, items_node, "static_iter")
     try:
         items = list(itertools.islice(iter(iterable), MAX_ITEMS + 1))
     except (Exception, SystemExit, GeneratorExit) as error:
@@ -148,18 +148,13 @@ def _constant_items(value: Val) -> Sequence[Val] | None:
     """The items of a tuple, or of a range whose bounds are known; None for anything else."""
     if isinstance(value, tuple):
         return value
-    if not isinstance(value, Range):
-        return None
-    bounds = [known(v) for v in (value.start, value.stop, value.step)]
-    if not all(isinstance(b, int) for b in bounds):
-        return None
-    numbers = range(*bounds)  # type: ignore[arg-type]
-    return numbers if len(numbers) <= MAX_ITEMS else None
+    numbers = value.numbers if isinstance(value, Range) else None
+    return numbers if numbers is not None and len(numbers) <= MAX_ITEMS else None
 
 
-@syntax_form("tuple")
+@expression(ast.GeneratorExp)
 def comprehension(t: Translator, generator: ast.GeneratorExp) -> Val:
-    """The items of `(e for x in ... if c)`, over a tuple, a constant range or ct.static_iter(...)."""
+    """The items of `(e for x in ... if c)`, over a tuple, a constant range or ct.static_iter(...), at once."""
     from tilewright.frontend.assign import assign
     from tilewright.frontend.truth import condition
 

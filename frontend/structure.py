@@ -39,7 +39,11 @@ _KINDS: dict[type, Kind] = {
         lambda v: tuple(v.items), lambda v: tuple(v.items.values()),
         lambda v, p: Keywords(dict(zip(v.items, p, strict=True))),
     ),
-    Range: (lambda v: 0, lambda v: (v.start, v.stop, v.step), lambda v, p: Range(*p)),
+    # A loop knows from a constant which way it counts: a step below zero stays one.
+    Range: (
+        lambda v: v.step if v.down else 0, lambda v: (v.start, v.stop) if v.down else (v.start, v.stop, v.step),
+        lambda v, p: Range(p[0], p[1], v.step if v.down else p[2]),
+    ),
     SliceSpec: (lambda v: v.length, lambda v: (v.start,), lambda v, p: SliceSpec(p[0], v.length)),
     TiledView: (
         lambda v: (v.tile_shape, v.steps, v.padding), lambda v: (v.array,),

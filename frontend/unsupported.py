@@ -30,7 +30,6 @@ _WHAT: dict[type[ast.AST], tuple[str, str]] = {
     ast.ListComp: ("a list comprehension", "write tuple(... for x in ct.static_iter(...))"),
     ast.SetComp: ("a set comprehension", "write tuple(... for x in ct.static_iter(...))"),
     ast.DictComp: ("a dict comprehension", "pass keyword arguments or use a frozen dataclass"),
-    ast.GeneratorExp: ("a generator expression", "write tuple(... for x in ct.static_iter(...))"),
     ast.NamedExpr: ("the := operator", "assign in a statement of its own"),
     ast.Starred: ("* here", "* may stand in a call's arguments and in tuples only"),
 }

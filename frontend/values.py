@@ -62,6 +62,18 @@ class Range:
     stop: Val
     step: Val
 
+    @property
+    def down(self) -> bool:
+        """Whether it counts down. A step that only the run knows counts up."""
+        step = known(self.step)
+        return step is not None and step < 0
+
+    @property
+    def numbers(self) -> range | None:
+        """Its numbers, where they are known while compiling."""
+        bounds = [known(v) for v in (self.start, self.stop, self.step)]
+        return range(*bounds) if all(isinstance(b, int) for b in bounds) else None  # type: ignore[arg-type]
+
 
 @dataclass(frozen=True, slots=True)
 class Keywords:

@@ -1,4 +1,4 @@
-"""Python's own functions: range, len, enumerate, zip, min, max, int, float, bool, tuple, str, getattr; dict.get."""
+"""Python's own functions: range, len, enumerate, zip, sum, min, max, int, float, tuple, str, getattr, ...; dict.get."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import operator
 from tilewright.frontend import folding
 from tilewright.frontend.attributes import member
 from tilewright.frontend.calls.arith import binary
+from tilewright.frontend.calls.call import call_value
 from tilewright.frontend.calls.math import unary
 from tilewright.frontend.calls.options import bad
 from tilewright.frontend.calls.registry import BY_VALUE, call_rule
@@ -30,6 +31,8 @@ from tilewright.frontend.values import (
 from tilewright.tileir.diagnostics import Subject, TileStaticAssertionError, TileTypeError, TileValueError
 from tilewright.tileir.ops.arrays import ListLength
 
+_NO_VALUE = object()
+
 
 @call_rule("range", range)
 def range_(t: Translator, *bounds: Val) -> Val:
@@ -42,9 +45,8 @@ def range_(t: Translator, *bounds: Val) -> Val:
             raise _bound_error(number, f"expected signed integer scalars, got {named(v)}", _range_hints(v))
     start, stop, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1)[:3]
     constant = known(step)
-    if constant is not None and constant <= 0:
-        raise _bound_error(2, f"the step is {constant}; it must be positive",
-                           ["count upwards and compute n - 1 - i in the body"])
+    if constant == 0:
+        raise _bound_error(2, "the step is 0, so it never ends", ["write 1 to count up, -1 to count down"])
     return Range(start, stop, step)
 
 
@@ -93,9 +95,48 @@ def _items(what: str, argument: str, number: int, value: Val) -> tuple[Val, ...]
     """A tuple that a loop goes over; the length of all else is not known while compiling."""
     if isinstance(value, tuple):
         return value
+    if isinstance(value, Range) and value.numbers is not None:
+        return tuple(value.numbers)
     message = f"{what}: expected a tuple, got {named(value)}"
     hints = ["count its arrays: for i in range(len(xs)), and x = xs[i]"] if is_list(value) else []
+    if isinstance(value, Range):
+        message = f"{what}: expected a tuple or a range of constants, got a range that only the run knows"
+        hints = ["loop over the range alone: for i in range(n)"]
+    elif is_tile(value) and what == "sum":
+        hints = ["add up the elements of a tile with ct.sum(t, axis)"]
     raise TileTypeError(message, hints=hints, subject=Subject(argument, number))
+
+
+@call_rule("builtin reversed", reversed)
+def reversed_(t: Translator, x: Val, /) -> Val:
+    if not isinstance(x, Range):
+        return _items("reversed", "x", 0, x)[::-1]
+    if x.numbers is not None:
+        down = x.numbers[::-1]
+        return Range(down.start, down.stop, down.step)
+    if known(x.step) is None:
+        raise bad("reversed", "x", "must be a range with a constant step")
+    count = binary(t, "cdiv", binary(t, "sub", x.stop, x.start, "-"), x.step, "reversed")
+    behind = binary(t, "add", x.start, binary(t, "mul", count, x.step, "*"), "+")
+    first, last = (binary(t, "sub", end, x.step, "-") for end in (behind, x.start))
+    return Range(first, last, -known(x.step))  # type: ignore[operator]
+
+
+@call_rule("builtin sum", sum)
+def sum_(t: Translator, x: Val, /, start: Val = 0) -> Val:
+    items = _items("sum", "x", 0, x)
+    needless = known(start) == 0 and bool(items) and is_tile(items[0]) and items[0].type.dtype.is_float
+    terms = items if needless else (start, *items)
+    return functools.reduce(lambda a, b: binary(t, "add", a, b, "sum"), terms)
+
+
+@call_rule("functools.reduce", functools.reduce)
+def reduce_(t: Translator, function: Val, sequence: Val, initial: Val = _NO_VALUE, /) -> Val:
+    items = _items("reduce", "sequence", 0, sequence)
+    items = items if initial is _NO_VALUE else (initial, *items)
+    if not items:
+        raise bad("reduce", "sequence", "is empty, and there is no initial value")
+    return functools.reduce(lambda a, b: call_value(t, function, (a, b), {}), items)
 
 
 @call_rule("builtin min", min)

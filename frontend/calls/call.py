@@ -37,7 +37,7 @@ _MANAGER_CODE = contextlib.contextmanager(lambda: iter(())).__code__
 
 ArgumentNodes = tuple[Sequence[ast.expr], Sequence[ast.keyword]]
 
-# Functions that receive the call's AST: name -> handler(translator, node); "tuple" receives its generator expression.
+# Functions that receive the call's AST: name -> handler(translator, node).
 SYNTAX_FORMS: dict[str, Callable[[Translator, Any], Val]] = {}
 
 
@@ -55,11 +55,9 @@ def syntax_form(name: str) -> Callable[[Any], Any]:
 def call(t: Translator, node: ast.Call) -> Val:
     function = t.expr(node.func)
     form = SYNTAX_FORMS.get(rule_name(function))
-    if form is not None and function is not tuple:
+    if form is not None:
         _check_written_out(t, node.func, rule_name(function))
         return form(t, node)
-    if function is tuple and len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp):
-        return SYNTAX_FORMS["tuple"](t, node.args[0])
     args, kwargs = elements(t, node.args), keyword_arguments(t, node.keywords)
     try:
         return call_value(t, function, args, kwargs, (node.args, node.keywords))
@@ -141,7 +139,7 @@ def call_value(
     """Call a frontend value; the first `receivers` arguments stood before the dot."""
     name = rule_name(function)
     if name:
-        if name in SYNTAX_FORMS and name not in RULES:
+        if name in SYNTAX_FORMS:
             raise _not_a_value(name)
         return _call_rule(t, RULES[name], args, kwargs, nodes, receivers)
     if is_declared(function):

@@ -204,7 +204,49 @@ def left_on_every_path(n):
     return a * 100 + b
 
 
+def counts_down(n):
+    r = 0
+    for i in range(n, -2, -3):
+        for j in reversed(range(1, n, 2)):
+            r = r * 3 % 1000 + i * j
+        for j in reversed(range(n, i, -2)):
+            r += j
+    for j in reversed((1, 2, n)):
+        r = r % 1000 * 2 + j
+    return r
+
+
+def leaves_a_countdown(n):
+    last = n
+    for i in range(n, 0, -1):
+        if i % 4 == 2:
+            continue
+        last = i
+        if i * i < n:
+            break
+    return last * 10
+
+
+def returns_from_for(n):
+    for i in range(n):
+        for j in range(n, 0, -2):
+            if i * j > 20:
+                return i * 100 + j
+        if i == 6:
+            return -1
+    return n
+
+
+def a_range_that_a_branch_chooses(n):
+    steps = range(n, 0, -2) if n % 2 else range(2 * n, 1, -2)
+    r = 0
+    for i in steps:
+        r = r * 3 % 1000 + i
+    return r
+
+
 FUNCTIONS = [
+    counts_down, leaves_a_countdown, returns_from_for, a_range_that_a_branch_chooses,
     left_at_once, left_on_every_path, first_divisor, forever, forever_return, sum_odd, find, nested, mixed, early,
     both_branches, swap, logic, reassigned_variable, early_in_nested_while, defined_before_break,
 ]

@@ -166,16 +166,32 @@ def test_unpacking_what_is_generated(capfd: pytest.CaptureFixture[str]) -> None:
     def too_many():
         _a, _b = (i for i in range(3))
 
-    @ct.tile_kernel
-    def kept():
-        a = (i for i in range(3))  # noqa: F841
-
     kernel[(1,)](np.arange(6, dtype=np.int32))
     assert capfd.readouterr().out == "[2, 4] [4, 5] 1 5\n"
     with pytest.raises(ct.TileValueError, match="too many values to unpack: expected 2, got 3"):
         too_many[(1,)]()
-    with pytest.raises(ct.TileSyntaxError, match="a generator expression is not possible"):
-        kept[(1,)]()
+
+
+def test_generators_reversal_and_repetition(capfd: pytest.CaptureFixture[str]) -> None:
+    @ct.tile_kernel
+    def kernel(x):
+        total = sum(ct.load(x, i, 2) for i in reversed(range(3)))
+        print(total, sum((1, 2.5), start=3), sum(ct.load(x, i, ()) > 0 for i in range(3)))
+        print(*(2 * i for i in (1, 2)), max(i * i for i in range(4)), all(i < 3 for i in range(4)), reversed((1, 2)))
+        print(tuple(enumerate(range(6, 2, -2))), functools.reduce(lambda a, b: a - b, (9, 2, 3)), ("ab" * 2, (1,) * 2))
+
+    kernel[(1,)](np.arange(6, dtype=np.int32))
+    assert capfd.readouterr().out.splitlines() == [
+        "[6, 9] 6.5 2", "2 4 9 False (2, 1)", "((0, 6), (1, 4)) 4 ('abab', (1, 1))"]
+
+
+def test_and_or_of_constants_are_one_of_them(capfd: pytest.CaptureFixture[str]) -> None:
+    @ct.tile_kernel
+    def kernel(n, bias=None, size: ct.Constant[int] = 0):
+        print(size or 128, bias or "none", n and (bias or 3), bias and 1 / 0, (size or n) + 1, size == 0 and n)
+
+    kernel[(1,)](5)
+    assert capfd.readouterr().out == "128 none 1 None 6 5\n"
 
 
 def test_refusals() -> None:

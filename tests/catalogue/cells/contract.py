@@ -14,20 +14,21 @@ FEATURES: dict[str, tuple[str, ...]] = {
         "assignment", "chained assignment", "annotated assignment", "subscript assignment", "augmented assignment",
         "tuple unpacking", "if", "elif", "else", "while", "while True", "for range", "for static_iter", "break",
         "continue", "return", "pass", "docstring", "expression", "def", "with")) + (
-        "return inside while", "condition of if", "condition of ternary"),
+        "return inside while", "return inside for", "for range that counts down", "condition of if",
+        "condition of ternary"),
     "expressions": tuple(f"expression {name}" for name in (
         "chained comparison", "ternary", "is None", "in", "not in", "tuple display", "tuple index", "tuple slice",
-        "tuple +", "tuple ==", "tuple star", "tuple comprehension", "attribute", "lambda")) + tuple(
+        "tuple +", "tuple ==", "tuple star", "tuple repetition", "tuple comprehension", "attribute", "lambda")) + tuple(
         f"literal {name}" for name in ("int", "float", "bool", "str", "None")) + tuple(
         f"subscript t[{index}]" for index in ("None", ":, None", "..., None", "None, :", ":, None, :", "..., None, :")),
     "functions": ("call of a helper", "recursion", "closure", "closures capture by reference", "parameter defaults",
                   "keyword arguments", "positional-only and keyword-only parameters", "parameters *args and **kwargs",
                   "call with * and **", "function as a value", "unbound methods"),
     "builtins": tuple(f"builtin {name}" for name in (
-        "range", "len", "tuple", "enumerate", "zip", "min", "max", "abs", "divmod", "float", "int", "bool", "str",
-        "repr", "round")) + (
-        "getattr with a constant name", "dict.get", "dataclasses.replace", "contextlib.contextmanager",
-        "module constant"),
+        "range", "len", "tuple", "enumerate", "zip", "reversed", "sum", "min", "max", "abs", "divmod", "float", "int",
+        "bool", "str", "repr", "round")) + (
+        "getattr with a constant name", "dict.get", "dataclasses.replace", "functools.reduce",
+        "contextlib.contextmanager", "module constant"),
     "module operator": tuple(f"operator.{name}" for name in (
         "add", "sub", "mul", "floordiv", "truediv", "mod", "pow", "eq", "ne", "lt", "le", "gt", "ge", "and_", "or_",
         "xor", "lshift", "rshift", "neg", "pos", "invert", "not_", "getitem", "abs")),
@@ -137,7 +138,7 @@ SYNTAX_ERRORS: dict[str, str] = {
     "assert": "assert_statement", "raise": "raise_statement", "try": "try_statement", "del": "delete_statement",
     "import": "import_statement", "nonlocal": "nonlocal_statement", "class": "class_statement",
     "match": "match_statement", "async def": "async_function", "yield": "yield_expression", "for/else": "for_else",
-    "while/else": "while_else", "return in a for": "return_in_for", "break in static_iter": "break_static",
+    "while/else": "while_else", "break in static_iter": "break_static",
     "list display": "list_display", "dict display": "dict_display", "set display": "set_display",
     "comprehension": "comprehension", "walrus": "walrus", "starred target": "starred_target",
     "attribute target": "attribute_target", "decorator of a nested function": "decorator",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Iterator
@@ -95,6 +96,14 @@ def pairs_of_tuples(b, t):
     for k, (x, y) in enumerate(zip((t, 3), (5, t), strict=True), 1):
         total = total + k * x + y
     return total
+
+
+@feature("builtin reversed", "builtin sum", "functools.reduce", "expression tuple repetition",
+         like=lambda b, t: 4 * t + 21 + 2 * t)
+def tuples_from_end_to_end(b, t):
+    last = reversed((t, 3))[0]
+    total = sum((t, 3) * 4) + sum(i * last for i in reversed(range(3)))
+    return functools.reduce(lambda x, y: x + y, (total, t, t))
 
 
 @feature("builtin int", "builtin float", "builtin bool", "builtin str", "builtin repr",

@@ -155,6 +155,17 @@ def found(b, t):
     return t + first(b * 5)
 
 
+@feature("return inside for", "for range that counts down")
+def last_multiple(b, t):
+    def last(n):
+        for i in range(n + 20, n, -1):
+            if i % 7 == 3:
+                return i
+        return n
+
+    return t + last(b * 5)
+
+
 # -- Functions ---------------------------------------------------------------------------------------------------------
 
 

@@ -1,4 +1,4 @@
-"""range that counts down."""
+"""range that does not count."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ import tilewright as ct
 
 @ct.tile_kernel
 def kernel(x):
-    for i in range(4, 0, -1):
+    for i in range(4, 8, 0):
         ct.store(x, (i,), 1.0)
 
 

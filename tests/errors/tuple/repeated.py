@@ -1,4 +1,4 @@
-"""A tuple times a number."""
+"""A tuple repeated as often as only the run knows."""
 
 import numpy as np
 
@@ -7,7 +7,8 @@ import tilewright as ct
 
 @ct.tile_kernel
 def kernel(x):
-    ct.store(x, (0,), ((1.0,) * 4)[0])
+    zeros = (ct.zeros((4,), ct.float32),) * ct.bid(0)
+    ct.store(x, 0, zeros[0])
 
 
 def main() -> None:
