@@ -35,12 +35,18 @@ class Row:
         return "  ".join(parts)
 
 
+# Cycles that the GPU waits before a timed run, if asked: 0.1 ms or more, in which the host has queued its launches.
+HEAD_START = 200_000
+
+
 def alternate(
-    contenders: dict[str, Callable[[], Any]], *, rounds: int = 15, warmup: int = 3, inner: int = 4
+    contenders: dict[str, Callable[[], Any]], *, rounds: int = 15, warmup: int = 3, inner: int = 4, queued: bool = False
 ) -> dict[str, float]:
     """Median time in microseconds of each contender; every round runs each of them `inner` times.
 
-    Their order changes: who follows a copy finds L2 full of what it still has to write.
+    Their order changes: who follows a copy finds L2 full of what it still has to write. `queued`: the GPU begins when
+    the host has queued the runs, so that the first launches of a kernel, which take the host longer, are timed as
+    later ones are.
     """
     import torch
 
@@ -55,6 +61,8 @@ def alternate(
         turned = order[first:] + order[:first]
         for who, run in reversed(turned) if number % 2 else turned:
             start, stop = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            if queued:
+                torch.cuda._sleep(HEAD_START)
             start.record()
             for _ in range(inner):
                 run()
@@ -64,7 +72,7 @@ def alternate(
     return {who: statistics.median(times) for who, times in samples.items()}
 
 
-def fastest(choices: dict[str, Callable[[], Any]]) -> Callable[[], Any]:
+def fastest(choices: dict[str, Callable[[], Any]], queued: bool = False) -> Callable[[], Any]:
     """The fastest here of several ways to do the same work, as a tuner picks it. Those that fail drop out."""
     working = {}
     for name, run in choices.items():
@@ -74,7 +82,7 @@ def fastest(choices: dict[str, Callable[[], Any]]) -> Callable[[], Any]:
             print(f"  (left out: {name}: {type(error).__name__})")
             continue
         working[name] = run
-    times = alternate(working, rounds=9, warmup=2, inner=2)
+    times = alternate(working, rounds=9, warmup=2, inner=2, queued=queued)
     return working[min(times, key=lambda name: times[name])]
 
 

@@ -146,15 +146,15 @@ def measured(case: Case) -> Iterator[Row]:
     tritons = {name: run for name, run in others.items() if name != "torch"}
     peers = {"copy": copier(arrays.bytes), **{name: run for name, run in others.items() if name == "torch"}}
     if tritons:
-        peers["triton"] = fastest(tritons)
+        peers["triton"] = fastest(tritons, queued=True)
     ways = {"ours": arrays.one_row()}
     if walking := arrays.walking():
-        ways["walking"] = fastest(walking)
+        ways["walking"] = fastest(walking, queued=True)
     for run in ways.values():
         spoil(arrays.out)
         run()
         arrays.check()
-    times = alternate({**ways, **peers}, rounds=7, warmup=1, inner=2)
+    times = alternate({**ways, **peers}, rounds=7, warmup=1, inner=4, queued=True)
     for name in ways:
         kept = {"ours": times[name], **{who: times[who] for who in peers}}
         yield Row(f"plain {case.name}{', persistent' if name == 'walking' else ''}", kept, bytes=arrays.bytes)
