@@ -16,7 +16,7 @@ from tilewright.tileir.carried import carried
 from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.ops import control
 from tilewright.tileir.ops.arith import Constant
-from tilewright.tileir.ops.fold import Fold, ReduceWith
+from tilewright.tileir.ops.fold import Fold, ReduceWith, ScanWith
 from tilewright.tileir.ops.matmul import Mma
 from tilewright.tileir.ops.memory import Gather, Scatter, TileAccess
 from tilewright.tileir.ops.reduce import ArgReduction, Reduction
@@ -37,7 +37,7 @@ def is_tile(value: Value | None) -> bool:
 
 class Axes:
     """The nodes of a function, joined. `count` is the number of sub-tiles. `exchange`: partial results of a reduction
-    along an axis that is cut may be combined."""
+    along an axis that is cut may be combined, and a scan may begin with what the sub-tiles before hold."""
 
     def __init__(self, function: Function, count: int, exchange: bool = False) -> None:
         self.count = count
@@ -82,13 +82,14 @@ class Axes:
         if op.terminator:
             return  # its operands are variables of the enclosing op
         rule = _RULES.of(op) or (_same_shape if op.elementwise else None)
+        joined = list(rule(op, self.count)) if rule is not None else []
+        if self.exchange and isinstance(op, (Reduction, ScanWith)):
+            joined += _exchanged(op)
         cut: set[Node] = set()
-        for first, *others in rule(op, self.count) if rule is not None else ():
+        for first, *others in joined:
             cut.update((first, *others))
             for other in others:
                 self._parent[self.find(first)] = self.find(other)
-        if self.exchange and isinstance(op, Reduction) and op.src.type.dtype.bitwidth >= LEAST_BITS:
-            cut.update((op.src, axis) for axis in op.axes)
         for value in filter(is_tile, (*op.operands, *op.results)):
             for axis, length in enumerate(value.type.shape):
                 node = value, axis
@@ -152,6 +153,14 @@ def _fold(op: Fold, count: int) -> Iterator[list[Node]]:
     for axis in range(len(op.srcs[0].type.shape)):
         if axis != op.axis:
             yield [*((v, axis) for v in op.srcs), *((v, axis - (shorter and axis > op.axis)) for v in op.results)]
+
+
+def _exchanged(op: Reduction | ScanWith) -> Iterator[list[Node]]:
+    """Along axes that are folded, where parts exchange what they have in all."""
+    srcs = [op.src] if isinstance(op, Reduction) else op.srcs
+    if all(v.type.dtype.bitwidth >= LEAST_BITS for v in srcs):
+        yield from ([(op.src, axis)] for axis in op.axes) if isinstance(op, Reduction) else [
+            [(v, op.axis) for v in (*srcs, *op.results)]]
 
 
 def _broadcast(op: Broadcast, count: int) -> Iterator[list[Node]]:

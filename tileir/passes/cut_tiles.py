@@ -23,10 +23,12 @@ from tilewright.tileir.builder import Builder
 from tilewright.tileir.carried import origins
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.dtypes import DType, int32, int64
+from tilewright.tileir.folding import continued, function_of
 from tilewright.tileir.ops import arith
 from tilewright.tileir.ops.arrays import BlockId, NumBlocks
 from tilewright.tileir.ops.atomics import Atomic
 from tilewright.tileir.ops.control import If, Yield
+from tilewright.tileir.ops.fold import ReduceWith, ScanWith
 from tilewright.tileir.ops.memory import Scatter, TileAccess
 from tilewright.tileir.ops.reduce import Reduction
 from tilewright.tileir.ops.shape import Broadcast, Iota
@@ -127,7 +129,7 @@ class _Cut:
     def __init__(self, unit: Unit, chosen: Mapping[Value, int], blocks: int, gather: Callable[[Value], Op]) -> None:
         function = unit.function
         self.unit = unit
-        self.chosen = chosen
+        self.chosen = dict(chosen)
         self.blocks = blocks
         self.gather = gather
         self.wide = _wide(unit, chosen, blocks)
@@ -156,6 +158,8 @@ class _Cut:
             self._count(b, op)
         elif isinstance(op, Reduction) and self.chosen.get(op.src) in op.axes:
             self._combine(b, op)
+        elif isinstance(op, ScanWith) and self.chosen.get(op.srcs[0]) == op.axis:
+            self._continue(b, op)
         elif (op.effects().writes or op.effects().io) and not self._is_cut(op):
             self._once(b, op)
         else:
@@ -185,6 +189,16 @@ class _Cut:
         part = b.value(type(op)(src=op.src, **op.attributes))
         every = b.value(self.gather(part))
         b.replace(op.result, b.value(type(op)(src=every, **{**op.attributes, "axes": (0,)})))
+
+    def _continue(self, b: Rewriter, op: ScanWith) -> None:
+        """Scan this block's part, and combine it with what the blocks before it hold in all."""
+        body = function_of(b, op, swapped=op.reverse)
+        totals = b.emit(ReduceWith(srcs=op.srcs, axis=op.axis, combine=body)).results
+        every = [b.value(self.gather(v)) for v in totals]
+        b.keep(op)
+        for old, new in zip(op.results, continued(b, op, op.results, every, self.rank), strict=True):
+            self.chosen[new] = op.axis
+            b.replace(old, new)
 
     def _once(self, b: Rewriter, op: Op) -> None:
         """The first block performs what all would perform alike."""

@@ -33,6 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import prod
+from typing import NamedTuple
 
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
@@ -49,6 +50,7 @@ from tilewright.tileir.analysis.axes import Axes, Node
 from tilewright.tileir.analysis.held_tiles import crossing_bytes, held
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.core import Function, Op, Value
+from tilewright.tileir.ops.fold import ScanWith
 from tilewright.tileir.ops.matmul import Mma
 from tilewright.tileir.ops.memory import Load
 from tilewright.tileir.ops.reduce import Reduction
@@ -63,6 +65,8 @@ WORDS = 32768
 # of 20001 by 1, 2 and 4 0.69, 0.58, 0.73, of 10001 by 1 and 2 0.76, 0.71; RMS norm 0.64, 0.73, 0.80; 0.78, 0.68, 0.78;
 # 0.84, 0.72.
 WORDS_ONE_BY_ONE = 8192
+# The same of rows that are scanned: a thread holds what it reads beside what it writes.
+WORDS_SCANNED = 16384
 # Rows in a loop: the slots of a ring with which two CTAs hide what each waits for, and the most CTAs that share a row
 # for that. Softmax of 32768 and 65536 bfloat16 columns on an H100: 1.01 and 0.99 of the rate without a loop, with three
 # slots of 32 KiB; 0.99 and 0.97 with 64 KiB, spilled, where no ring fits.
@@ -71,11 +75,27 @@ SLOTS, MOST_FOR_TWO = 3, 4
 EXCHANGED = 1024
 
 
+class _Row(NamedTuple):
+    """A tile that is reduced or scanned along axes, and how many elements the CTAs exchange that share one of these."""
+
+    op: Reduction | ScanWith
+    tile: Value
+    axes: tuple[int, ...]
+    elements: int
+
+    @classmethod
+    def of(cls, op: Reduction | ScanWith) -> _Row:
+        if isinstance(op, Reduction):
+            return cls(op, op.src, op.axes, op.result.type.size)
+        tile = op.srcs[0]
+        return cls(op, tile, (op.axis,), len(op.srcs) * tile.type.size // tile.type.shape[op.axis])
+
+
 def form_clusters(c: Compilation) -> Preserved:
     """Changes shapes, so it comes before the passes that read them; after `widen_reductions`."""
     function, target = c.function, c.target
     products = [op for op in function.walk() if isinstance(op, Mma)]
-    rows = [op for op in function.walk() if isinstance(op, Reduction)]
+    rows = [_Row.of(op) for op in function.walk() if isinstance(op, (Reduction, ScanWith))]
     wanted: int | None = c.hints.num_ctas
     needed, why = _needed(c, products, rows), decisions.REGISTERS_DO_NOT_HOLD
     if wanted is not None:
@@ -114,26 +134,27 @@ def _moves_elements(function: Function) -> bool:
                for op in loads)
 
 
-def _needed(c: Compilation, products: Sequence[Mma], rows: Sequence[Reduction]) -> int:
+def _needed(c: Compilation, products: Sequence[Mma], rows: Sequence[_Row]) -> int:
     """How many CTAs hold the largest accumulator, or the largest reduced tile."""
     if not c.target.has_cluster or (products and not all(warpgroup_kind(op, c.target) for op in products)):
         return 1
-    tiles = [op.acc.type for op in products] or [op.src.type for op in rows]
+    tiles = [op.acc.type for op in products] or [row.tile.type for row in rows]
     words = max((t.size * max(4, t.dtype.bytes) // 4 for t in tiles), default=0)
     limit = 2 if products else MOST
     if words > limit * WORDS:
         return 1
     short = not products and words > 2 * WORDS_ONE_BY_ONE and _moves_elements(c.function)
-    most = WORDS_ONE_BY_ONE if short else WORDS
+    scanned = not products and any(isinstance(row.op, ScanWith) for row in rows)
+    most = WORDS_ONE_BY_ONE if short else WORDS_SCANNED if scanned else WORDS
     return min(limit, 1 << (words - 1).bit_length() - log2(most)) if words > most else 1
 
 
-def _for_two(c: Compilation, rows: Sequence[Reduction]) -> int:
+def _for_two(c: Compilation, rows: Sequence[_Row]) -> int:
     """Into how many CTAs a row that a loop loads and reduces is cut, so that two of them with rings fit an SM; 1 where
     registers do not hold the tiles of two."""
     if not c.target.has_cluster:
         return 1
-    looped = {c.homes[op] for op in rows if any(outer.repeats for outer in c.around(op))}
+    looped = {c.homes[row.op] for row in rows if any(outer.repeats for outer in c.around(row.op))}
     loaded = max((sum(op.result.type.bytes for op in block.ops if isinstance(op, Load) and op.latency != 1)
                   for block in looped), default=0)
     parts = -(-loaded * SLOTS // shared_of_cta(AIM, c.target))
@@ -143,7 +164,7 @@ def _for_two(c: Compilation, rows: Sequence[Reduction]) -> int:
 
 
 def _cut(
-    function: Function, products: Sequence[Mma], rows: Sequence[Reduction], ctas: int, target: Target,
+    function: Function, products: Sequence[Mma], rows: Sequence[_Row], ctas: int, target: Target,
 ) -> dict[Value, int] | str:
     """The tiles to cut, each with its axis; or why none can be cut."""
     if not target.has_cluster:
@@ -178,9 +199,9 @@ def _cut_products(axes: Axes, products: Sequence[Mma]) -> dict[Value, int] | str
     return chosen
 
 
-def _cut_rows(axes: Axes, rows: Sequence[Reduction]) -> dict[Value, int] | str:
+def _cut_rows(axes: Axes, rows: Sequence[_Row]) -> dict[Value, int] | str:
     """Cut the largest reduced tile, along the axis for which CTAs exchange least."""
-    largest = max((op.src for op in rows), key=lambda v: v.type.size)
+    largest = max((row.tile for row in rows), key=lambda v: v.type.size)
     long = [axis for axis, length in enumerate(largest.type.shape) if length >= axes.count]
     found = [axes.component((largest, axis)) for axis in long]
     reasons = [_conflict(nodes, {}, axes) for nodes in found]
@@ -192,9 +213,9 @@ def _cut_rows(axes: Axes, rows: Sequence[Reduction]) -> dict[Value, int] | str:
     return best if count <= EXCHANGED else decisions.too_much_to_exchange(count)
 
 
-def _exchanged(chosen: Mapping[Value, int], rows: Sequence[Reduction]) -> int:
+def _exchanged(chosen: Mapping[Value, int], rows: Sequence[_Row]) -> int:
     """Elements of results that are partial in each CTA."""
-    return sum(op.result.type.size for op in rows if chosen.get(op.src) in op.axes)
+    return sum(row.elements for row in rows if chosen.get(row.tile) in row.axes)
 
 
 def _preferred(op: Mma, ctas: int) -> Iterator[int]:

@@ -18,11 +18,11 @@ from tilewright.backend_ptx.layouts.blocked import fold_layout
 from tilewright.backend_ptx.layouts.flat import LANE, REGISTER, WARP
 from tilewright.backend_ptx.ops.layout import converted
 from tilewright.tileir.builder import Builder
-from tilewright.tileir.core import Block, Op, Value
-from tilewright.tileir.dtypes import bool_, int32
+from tilewright.tileir.core import Op, Value
+from tilewright.tileir.dtypes import int32
+from tilewright.tileir.folding import combined, exclusive_scan, function_of
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.arith import Constant, Gt, Lt, Select
-from tilewright.tileir.ops.control import Yield
 from tilewright.tileir.ops.fold import ReduceWith, ScanWith
 from tilewright.tileir.ops.shape import Broadcast, Iota, Reshape
 from tilewright.tileir.types import TileType
@@ -35,38 +35,52 @@ def split_scan(b: Builder, op: ScanWith, warps: int) -> Tiles:
     return _Split(b, op, warps).scanned(op.srcs)
 
 
+def totals_of_warps(b: Builder, op: ReduceWith, warps: int) -> Tiles:
+    """What is left to reduce of tiles whose axis several warps hold, once each warp has combined what it holds side by
+    side; they have one plain layout."""
+    split, tiles = _Split(b, op, warps), op.srcs
+    for dims in (REGISTER,), (REGISTER, LANE):
+        bits = bits_in(tiles[0].type.layout, op.axis, dims)
+        tiles = tuple(split.totals([split.cut(v, bits) for v in tiles]))
+    return tiles
+
+
 @dataclass(frozen=True)
 class _Split:
     b: Builder
-    op: ScanWith
+    op: ScanWith | ReduceWith
     warps: int
 
     @property
     def axis(self) -> int:
-        return self.op.axis
+        return int(self.op.axis)
+
+    @property
+    def reverse(self) -> bool:
+        return isinstance(self.op, ScanWith) and self.op.reverse
 
     def scanned(self, tiles: Tiles) -> Tiles:
         """The scan: of runs in registers, and of what comes before each run."""
-        run = _bits_in(tiles[0].type.layout, self.axis, (REGISTER,))
-        cut = [self._cut(v, run) for v in tiles]
+        run = bits_in(tiles[0].type.layout, self.axis, (REGISTER,))
+        cut = [self.cut(v, run) for v in tiles]
         inner = self._scan(cut)
-        before = [self._spread(v, inner[0]) for v in self._before(self._totals(cut))]
-        joined = self._combined(before, inner)
+        before = [self._spread(v, inner[0]) for v in self._before(self.totals(cut))]
+        joined = combined(self.b, self.op, before, inner)
         return self._joined(self._has_before(inner[0]), joined, inner, tiles[0])
 
     def _before(self, tiles: Tiles) -> Tiles:
         """For each element the combination of all that come before it: first in its warp, then of the warps before."""
         layout = tiles[0].type.layout
         if not any(basis[self.axis] for basis in layout.bases(WARP)):
-            return self._exclusive(tiles, self.axis)
-        within = _bits_in(layout, self.axis, (REGISTER, LANE))
-        cut = [self._cut(v, within) for v in tiles]
-        inner = self._exclusive(cut, self.axis + 1)
-        totals = self._totals(cut)
+            return exclusive_scan(self.b, self.op, tiles, self.axis, self.reverse)
+        within = bits_in(layout, self.axis, (REGISTER, LANE))
+        cut = [self.cut(v, within) for v in tiles]
+        inner = exclusive_scan(self.b, self.op, cut, self.axis + 1, self.reverse)
+        totals = self.totals(cut)
         shape, own = totals[0].type.shape, totals[0].type.layout
         gathered = [converted(self.b, v, fold_layout(shape, self.axis, self.warps)) for v in totals]
         outer = [self._spread(converted(self.b, v, own), cut[0]) for v in self._before(gathered)]
-        both = self._joined(self._has_before(cut[0]), self._combined(outer, inner), inner, cut[0])
+        both = self._joined(self._has_before(cut[0]), combined(self.b, self.op, outer, inner), inner, cut[0])
         return self._joined(self._has_before(cut[0], 1), both, outer, tiles[0])
 
     # ---- tiles ------------------------------------------------------------------------------------------------------
@@ -79,7 +93,7 @@ class _Split:
             return value
         return self._made(Reshape(src=value, shape=shape), transform.reshape(value.type.layout, shape))
 
-    def _cut(self, value: Value, bits: int) -> Value:
+    def cut(self, value: Value, bits: int) -> Value:
         """The axis as two: of runs of 2**bits elements, and within a run."""
         shape = value.type.shape
         runs = (shape[self.axis] >> bits, 1 << bits)
@@ -105,64 +119,27 @@ class _Split:
         others = tuple(k for k in range(len(shape)) if k != axis)
         index = self._made(Iota(size=shape[axis], dtype=int32), transform.reduce(layout, others))
         index = self._made(Broadcast(src=self._shaped(index, ones), shape=shape), layout)
-        end = shape[axis] - 1 if self.op.reverse else 0
+        end = shape[axis] - 1 if self.reverse else 0
         bound = self._made(Constant(value=end, type=TileType(int32, shape)), layout)
-        return self._made((Lt if self.op.reverse else Gt)(lhs=index, rhs=bound), layout)
+        return self._made((Lt if self.reverse else Gt)(lhs=index, rhs=bound), layout)
 
     # ---- the function -----------------------------------------------------------------------------------------------
 
     def _scan(self, tiles: Tiles) -> Tiles:
         """Within each run."""
-        axis, reverse = self.axis + 1, self.op.reverse
-        made = self.b.emit(ScanWith(srcs=tuple(tiles), axis=axis, reverse=reverse, combine=self._body()))
+        body = function_of(self.b, self.op)
+        made = self.b.emit(ScanWith(srcs=tuple(tiles), axis=self.axis + 1, reverse=self.reverse, combine=body))
         return [v.lay_out(tiles[0].type.layout) for v in made.results]
 
-    def _totals(self, tiles: Tiles) -> Tiles:
+    def totals(self, tiles: Tiles) -> Tiles:
         """Of each run, in the order of the scan."""
-        made = self.b.emit(ReduceWith(srcs=tuple(tiles), axis=self.axis + 1, combine=self._body(self.op.reverse)))
+        body = function_of(self.b, self.op, swapped=self.reverse)
+        made = self.b.emit(ReduceWith(srcs=tuple(tiles), axis=self.axis + 1, combine=body))
         layout = transform.reduce(tiles[0].type.layout, (self.axis + 1,))
         return [v.lay_out(layout) for v in made.results]
 
-    def _exclusive(self, tiles: Tiles, axis: int) -> Tiles:
-        """For each element the combination of those before it along the axis, of which a warp holds all.
 
-        A scan of triples: of a range of elements all, all but the last, and whether there are any but the last.
-        """
-        layout, shape = tiles[0].type.layout, tiles[0].type.shape
-        none = self._made(Constant(value=False, type=TileType(bool_, shape)), layout)
-        scalars = [TileType(v.type.dtype) for v in (*tiles, *tiles, none)]
-        count = len(tiles)
-        with self.b.into(scalars * 2) as body:
-            first, second = body.params[: len(scalars)], body.params[len(scalars) :]
-            whole = self._combined(first[:count], second[:count])
-            before = self._combined(first[:count], second[count:-1])
-            chosen = [self.b.value(Select(cond=second[-1], lhs=x, rhs=y))
-                      for x, y in zip(before, first[:count], strict=True)]
-            self.b.emit(Yield(values=(*whole, *chosen, self.b.number(True, bool_))))
-        made = self.b.emit(ScanWith(srcs=(*tiles, *tiles, none), axis=axis, reverse=self.op.reverse, combine=body))
-        return [v.lay_out(layout) for v in made.results][count:-1]
-
-    def _body(self, swapped: bool = False) -> Block:
-        """The function; `swapped`: of its arguments in the other order."""
-        params = self.op.combine.params
-        count = len(params) // 2
-        with self.b.into([p.type for p in params]) as body:
-            first, second = body.params[:count], body.params[count:]
-            given = self._combined(second, first) if swapped else self._combined(first, second)
-            self.b.emit(Yield(values=tuple(given)))
-        return body
-
-    def _combined(self, first: Tiles, second: Tiles) -> Tiles:
-        """The function of tiles, or of scalars; a scalar from outside is the same for all elements."""
-        shape, layout = first[0].type.shape, first[0].type.layout
-
-        def spread(of: Value) -> Value:
-            return self._made(Broadcast(src=of, shape=shape), layout) if shape else of
-
-        return self.op.of_tiles((*first, *second), spread, self.b.emit)
-
-
-def _bits_in(layout: Layout, axis: int, dims: Sequence[str]) -> int:
+def bits_in(layout: Layout, axis: int, dims: Sequence[str]) -> int:
     """How many of the lowest bits of an axis lie in these dimensions."""
     held = sum(basis[axis] for dim in dims for basis in layout.bases(dim))
     return (~held & held + 1).bit_length() - 1
