@@ -10,6 +10,7 @@ import mpmath
 import numpy as np
 import pytest
 from support.math_functions import approximations_off, run
+from support.thorough import THOROUGH
 
 Array = Any
 BOUNDS = {
@@ -34,7 +35,7 @@ pytestmark = pytest.mark.skipif(np.finfo(np.longdouble).nmant < 63, reason="long
 
 def samples() -> Array:
     rng = np.random.default_rng(5)
-    n = 1 << 13
+    n = 1 << (13 if THOROUGH else 12)
     anything = rng.integers(0, 1 << 64, n, np.uint64).view(np.float64)
     moderate = rng.uniform(-1, 1, n) * np.exp2(rng.integers(-40, 11, n))
     small = rng.uniform(-4, 4, n)

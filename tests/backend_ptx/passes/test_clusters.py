@@ -233,8 +233,8 @@ def test_same_results(after: str, grid: tuple[int, ...]) -> None:
     a, b = (rng.integers(-3, 4, s).astype(ml_dtypes.bfloat16) for s in ((m, k), (k, n)))
     start = rng.integers(-9, 9, (m, n)).astype(np.float32)
     padded = full_grid(grid)
-    if "array=%y" in after and len(grid) == 3:
-        pytest.skip("two blocks would update one tile")
+    if len(grid) == 3 and ("array=%y" in after or after == EDGE):
+        pytest.skip("two blocks would update one tile, or the numbers of blocks play no part")
 
     def make(hints: str) -> Function:
         return kernel(after=after, out="%out" if after else "", hints=hints)
@@ -244,11 +244,13 @@ def test_same_results(after: str, grid: tuple[int, ...]) -> None:
         compile_function(f).run(padded, [a, b, y, 3])
         return y
 
-    want = interpreted(make(""))
+    want, seen = interpreted(make("")), set[str]()
 
     def look(name: str, f: Function) -> None:
-        again = parse(to_text(f))
-        np.testing.assert_array_equal(interpreted(again), want, err_msg=name)
+        text = to_text(f)
+        if text not in seen:  # where the pass found something to do
+            np.testing.assert_array_equal(interpreted(parse(text)), want, err_msg=name)
+        seen.add(text)
 
     f = make("num_ctas=2")
     run_passes(f, HOPPER, look)

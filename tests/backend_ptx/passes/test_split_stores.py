@@ -238,17 +238,21 @@ def data(shape: tuple[int, ...], dtype: DType, seed: int) -> tuple[Array, Array]
 @pytest.mark.parametrize("columns", [400, 397])  # whole vectors, and an edge inside a vector
 @pytest.mark.parametrize("bulk", [False, True])
 def test_simulated_pieces(dtype: DType, order: tuple[int, int], target: str, columns: int, bulk: bool) -> None:
+    if bulk and not get_target(target).has_tma:
+        pytest.skip(f"{target} has no bulk stores")
     acc = warpgroups((128, 256), 8)
-    x, y = data((150, columns), dtype, 3)
+    rows = 150 if columns % 16 == 0 else 100  # the second half of the rows has no other edges
+    x, y = data((rows, columns), dtype, 3)
     if order == COLUMNS:
-        y = np.full((columns, 150), 7, NUMPY[dtype])
+        y = np.full((columns, rows), 7, NUMPY[dtype])
     f = epilogue(acc, dtype, order, 8)
     assert len(split(f, target, bulk)) > 1
     # Rows of whole vectors: the arrays are windows of wider ones.
     wide = [np.zeros((a.shape[0], -(-a.shape[1] // 16) * 16), a.dtype) for a in (x, y)]
     given = [w[:, : a.shape[1]] for w, a in zip(wide, (x, y), strict=True)]
     given[0][:], given[1][:] = x, y
-    simulate_lowered(emit_function(f, get_target(target)), (2, 2), [*given, 0], schedule="random", seed=5)
+    simulate_lowered(emit_function(f, get_target(target)), (-(-rows // 128), 2), [*given, 0],
+                     schedule="random", seed=5)
     wanted = (-x if order == ROWS else -x.T).astype(y.dtype)
     np.testing.assert_array_equal(given[1].astype(np.float32), wanted.astype(np.float32))
 

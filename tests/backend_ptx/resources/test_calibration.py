@@ -44,10 +44,10 @@ def difference(kernel: Any, args: tuple[Any, ...], target: str) -> int | None:
     """Registers as estimated less those of ptxas, None where that says nothing."""
     stages = kernel.lower(*args, target=target)
     plan = Attempt(stages.tile_ir(), stages.target, Limits())
-    found = assemble(plan.compiled.ptx, target)
-    if found.spills or plan.facts.reallocates:
+    if plan.facts.reallocates:
         return None
-    return min(estimated_registers(plan.machine), plan.facts.register_cap) - found.registers
+    found = assemble(plan.compiled.ptx, target)
+    return None if found.spills else min(estimated_registers(plan.machine), plan.facts.register_cap) - found.registers
 
 
 @pytest.mark.skipif(not has_ptxas(), reason="ptxas is not installed")
