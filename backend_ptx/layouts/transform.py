@@ -117,3 +117,14 @@ def extract(layout: Layout, shape: tuple[int, ...]) -> Layout | None:
     if not all(inside(b) for b in (*lane, *warp)) or not all(inside(b) or outside(b) for b in register):
         return None
     return within(layout, shape)
+
+
+@lru_cache(maxsize=1024)
+def extract_source(layout: Layout, shape: tuple[int, ...]) -> Layout:
+    """The layout of a tile of `shape` of which every thread holds its part of each sub-tile in `layout`: the bits that
+    choose the sub-tile are register bits."""
+    register, lane, warp = bases_in(shape, layout)
+    inside = [n.bit_length() - 1 for n in layout.shape]
+    outer = [1 << bit + shift for shift, low, n in zip(axis_shifts(shape), inside, shape, strict=True)
+             for bit in range(low, n.bit_length() - 1)]
+    return distributed(shape, [*register, *outer], lane, warp)

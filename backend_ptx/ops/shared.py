@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Effects, Op, Value, attribute, operand, operands, optional_operand, require
 from tilewright.tileir.dtypes import int64
@@ -148,7 +146,7 @@ def put(b: Builder, value: Value, layout: Layout) -> Value:
     return buffer
 
 
-def through_shared(b: Builder, value: Value, layout: Layout, wanted: TileType, index: Sequence[Value] = ()) -> Value:
-    """A tile, or its sub-tile at `index`, as `wanted` says that threads hold it, through a buffer with this layout."""
-    load = SharedLoad(buffer=put(b, value, layout), slot=None, index=tuple(index), shape=wanted.shape)
+def through_shared(b: Builder, value: Value, layout: Layout, wanted: TileType) -> Value:
+    """A tile as `wanted` says that threads hold it, through a buffer with this layout."""
+    load = SharedLoad(buffer=put(b, value, layout), slot=None, index=(), shape=wanted.shape)
     return b.value(load).retype(wanted)

@@ -18,16 +18,18 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from tilewright.backend_ptx.compilation import Compilation
+from tilewright.backend_ptx.layouts import transform
 from tilewright.backend_ptx.layouts.blocked import row_major
 from tilewright.backend_ptx.layouts.bulk import bulk_layout
 from tilewright.backend_ptx.layouts.memory import conversion_cost
 from tilewright.backend_ptx.layouts.mma import ProductLayouts, scale_layouts
+from tilewright.backend_ptx.layouts.queries import registers
 from tilewright.backend_ptx.layouts.turned import turning_layout
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import MmaScaledSync, Product
 from tilewright.backend_ptx.ops.warpgroup import Stage
 from tilewright.backend_ptx.passes.layouts.classes import Anchor, Classes, LayoutClass
-from tilewright.backend_ptx.passes.layouts.rules import RULES, meet, rule_of
+from tilewright.backend_ptx.passes.layouts.rules import RULES, in_registers, meet, rule_of
 from tilewright.backend_ptx.passes.matmul.operands import dense_axis, is_of_sums, staged_type
 from tilewright.backend_ptx.passes.pipelining.legality import brought_loads
 from tilewright.tileir.analysis.axes import is_tile
@@ -38,6 +40,7 @@ from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops import control
 from tilewright.tileir.ops.fold import Fold
 from tilewright.tileir.ops.memory import Load, Store
+from tilewright.tileir.ops.shape import Extract
 from tilewright.tileir.types import Type
 
 
@@ -126,25 +129,30 @@ class _Chooser:
         """The layouts that make an edge free whose other class already has a layout."""
         out = []
         for op in found.edges:
-            rule = rule_of(op)
-            source, result = (self.classes.of.get(v) for v in (op.operands[0], op.results[0]))
-            if result is found and source is not None and source.layout is not None:
-                out.append(rule.forward(op, source.layout))
-            elif source is found and result is not None and result.layout is not None:
-                out.append(rule.backward(op, result.layout))
+            source, result, s, r = self._sides(op)
+            if result is found and s is not None:
+                out.append(rule_of(op).forward(op, s))
+            elif source is found and r is not None:
+                out.append(rule_of(op).backward(op, r))
+            elif source is found and isinstance(op, Extract) and is_tile(op.result):
+                out.append(rule_of(op).backward(op, row_major(op.shape, self.warps)))
         return [layout for layout in out if layout is not None]
 
     def _cost(self, found: LayoutClass, layout: Layout) -> int:
         cost = sum(_anchor_cost(a, layout, self.warps) for a in found.anchors)
         for op in found.edges:
-            source, result = (self.classes.of.get(v) for v in (op.operands[0], op.results[0]))
-            if source is None or result is None:
-                continue
-            s = layout if source is found else source.layout
-            r = layout if result is found else result.layout
+            source, result, s, r = self._sides(op)
+            s, r = layout if source is found else s, layout if result is found else r
             if s is not None and r is not None:
                 cost += _edge_cost(op, s, r, found.element_bytes)
+            if s is not None and isinstance(op, Extract) and is_tile(op.result):
+                cost += _extract_cost(op, s, found.element_bytes)
         return cost
+
+    def _sides(self, op: Op) -> tuple[LayoutClass | None, LayoutClass | None, Layout | None, Layout | None]:
+        """The classes of an op's source and result, and their layouts so far."""
+        source, result = (self.classes.of.get(v) for v in (op.operands[0], op.results[0]))
+        return source, result, source and source.layout, result and result.layout
 
     def _spread(self, start: LayoutClass) -> None:
         """Propagate layouts to neighbours without a memory access of their own."""
@@ -177,6 +185,12 @@ def _split_cost(anchor: Anchor, layout: Layout, warps: int) -> int:
 def _edge_cost(op: Op, source: Layout, result: Layout, element_bytes: int) -> int:
     takes, gives = meet(op, source, result)
     return conversion_cost(source, takes, element_bytes) + conversion_cost(gives, result, element_bytes)
+
+
+def _extract_cost(op: Extract, source: Layout, element_bytes: int) -> int:
+    """What it costs that lanes or warps hold different sub-tiles, where they need not: the tile goes through memory."""
+    free = transform.extract(source, op.shape) is not None or not in_registers(op)
+    return 0 if free else registers(source) * element_bytes
 
 
 class _Inserter:

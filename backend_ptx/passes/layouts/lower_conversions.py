@@ -33,12 +33,12 @@ from tilewright.backend_ptx.layouts.pieces import Hop, hops
 from tilewright.backend_ptx.layouts.shared import linear_shared
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import waits_for
-from tilewright.backend_ptx.ops.shared import SharedTake, put, through_shared
+from tilewright.backend_ptx.ops.shared import SharedLoad, SharedTake, put, through_shared
 from tilewright.backend_ptx.ops.warpgroup import Stage, proxy_fences
 from tilewright.backend_ptx.passes.matmul.operands import still_read
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
-from tilewright.tileir.core import Op, Value
+from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.engines import THREADS
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.shape import Cat, Extract, Reshape, Take
@@ -49,11 +49,11 @@ def lower_conversions(c: Compilation) -> Preserved:
     """Needs layouts on every tile."""
     if not c.has(ConvertLayout, Stage, Extract, Take):
         return ALL
-    busy, users = still_read(c), c.uses
+    busy, users, buffers = still_read(c), c.uses, dict[tuple[Value, Block], Value]()
     rewrite(c.function, {
         ConvertLayout: lambda rewriter, op: _convert(rewriter, op, c),
         Stage: lambda rewriter, op: _stage(rewriter, op, users.get(op.result, []), op in busy),
-        Extract: _extract,
+        Extract: lambda rewriter, op: _extract(rewriter, op, buffers),
         Take: _take,
     })
     return NONE
@@ -75,12 +75,16 @@ def _convert(rewriter: Rewriter, op: ConvertLayout, c: Compilation) -> None:
     rewriter.replace(op.result, value)
 
 
-def _extract(rewriter: Rewriter, op: Extract) -> None:
+def _extract(rewriter: Rewriter, op: Extract, buffers: dict[tuple[Value, Block], Value]) -> None:
+    """Sub-tiles that the same block reads of a tile come from one buffer."""
     if is_free_extract(op):
         rewriter.keep(op)
-    else:
-        layout = linear_shared(op.src.type.shape)
-        rewriter.replace(op.result, through_shared(rewriter, op.src, layout, op.result.type, op.index))
+        return
+    place = op.src, rewriter.block
+    if place not in buffers:
+        buffers[place] = put(rewriter, op.src, linear_shared(op.src.type.shape))
+    load = SharedLoad(buffer=buffers[place], slot=None, index=op.index, shape=op.shape)
+    rewriter.replace(op.result, rewriter.value(load).retype(op.result.type))
 
 
 def _take(rewriter: Rewriter, op: Take) -> None:

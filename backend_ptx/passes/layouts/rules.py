@@ -10,8 +10,11 @@ from tilewright.tileir.core import Op, Value
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.reduce import ArgReduction, Reduction
 from tilewright.tileir.ops.shape import Broadcast, Cat, Extract, Permute, Reshape
-from tilewright.tileir.rewrite import Rewriter
+from tilewright.tileir.rewrite import Rewriter, constant_value
 from tilewright.tileir.rules import RuleTable
+
+# With more sub-tiles than this a tile is not laid out so that each thread has its part of all of them.
+MOST_SUB_TILES = 64
 
 
 class Rule(NamedTuple):
@@ -23,8 +26,15 @@ class Rule(NamedTuple):
     exact: bool
 
 
-def _no_layout(op: Op, layout: Layout) -> None:
-    return None
+def in_registers(op: Extract) -> bool:
+    """Whether each thread may hold its part of every sub-tile: there are few, and known places choose no register at
+    run time."""
+    few = op.src.type.size <= MOST_SUB_TILES * op.result.type.size
+    return few and all(constant_value(i) is not None for i in op.index)
+
+
+def _extract_source(op: Extract, result: Layout) -> Layout | None:
+    return transform.extract_source(result, op.src.type.shape) if in_registers(op) else None
 
 
 _REDUCE = Rule(
@@ -40,7 +50,7 @@ RULES: RuleTable[Rule] = RuleTable("layouts", {
                     lambda op, result: transform.within(result, op.src.type.shape), exact=True),
     Cat: Rule(lambda op, source: transform.cat(source, op.axis),
               lambda op, result: transform.extract(result, op.lhs.type.shape), exact=False),
-    Extract: Rule(lambda op, source: transform.extract(source, op.shape), _no_layout, exact=False),
+    Extract: Rule(lambda op, source: transform.extract(source, op.shape), _extract_source, exact=False),
     Reduction: _REDUCE,
     ArgReduction: _REDUCE,
 })
