@@ -152,7 +152,7 @@ class _Chooser:
     def _sides(self, op: Op) -> tuple[LayoutClass | None, LayoutClass | None, Layout | None, Layout | None]:
         """The classes of an op's source and result, and their layouts so far."""
         source, result = (self.classes.of.get(v) for v in (op.operands[0], op.results[0]))
-        return source, result, source and source.layout, result and result.layout
+        return source, result, source.layout if source else None, result.layout if result else None
 
     def _spread(self, start: LayoutClass) -> None:
         """Propagate layouts to neighbours without a memory access of their own."""
