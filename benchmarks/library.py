@@ -238,6 +238,16 @@ def decode(sequences: int, heads: int, shared: int, length: int, d: int) -> Iter
                4.0 * sequences * shared * length * d)
 
 
+def spectra(n: int, points: int) -> Iterator[Work]:
+    import torch
+
+    import tilewright.kernels as tk
+
+    x = torch.view_as_complex(random(points // n, n, 2, dtype=torch.float32))
+    yield Work(f"fft {points // n} x {n}, complex64", lambda: torch.view_as_real(tk.fft.plain(x)),
+               lambda: torch.view_as_real(torch.fft.fft(x)), 16.0 * points, tolerance=1e-5)
+
+
 def optimiser(n: int, layers: int) -> Iterator[Work]:
     import torch
 
@@ -275,6 +285,7 @@ WORKS: tuple[tuple[Make, tuple[tuple[Any, ...], ...]], ...] = (
     (tables, ((4096, 32000, 1024), (16384, 50304, 4096), (8192, 128256, 4096))),
     (attention, ((4, 32, 8, 1024, 128, True), (4, 32, 32, 4096, 64, False), (4, 32, 8, 4096, 128, True))),
     (decode, ((1, 32, 8, 16384, 128), (64, 32, 8, 4096, 128), (16, 32, 32, 8192, 128))),
+    (spectra, ((64, 1 << 24), (1024, 1 << 24), (8192, 1 << 24), (65536, 1 << 24))),
     (optimiser, ((1024, 4), (4096, 4), (1024, 64))),
 )
 

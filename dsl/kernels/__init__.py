@@ -7,6 +7,7 @@ from tilewright.kernels.declaration import DECLARED, LibraryFunction, register_a
 from tilewright.kernels.elementwise import gated, gated_backward, rotary, transform
 from tilewright.kernels.embedding import embedding, embedding_backward
 from tilewright.kernels.experts import add_choices, expert_linear, route, sort_by_expert
+from tilewright.kernels.fourier import fft
 from tilewright.kernels.linear_losses import linear_cross_entropy, linear_cross_entropy_backward
 from tilewright.kernels.losses import cross_entropy, cross_entropy_backward
 from tilewright.kernels.matmul import linear, linear_backward, matmul
@@ -36,7 +37,7 @@ __all__ = [
     # element by element
     "transform", "gated", "gated_backward", "rotary",
     # reductions
-    "reduce", "reduce_backward", "cumsum", "segmented_reduce",
+    "reduce", "reduce_backward", "cumsum", "segmented_reduce", "fft",
     # matrices and tables
     "matmul", "linear", "linear_backward", "embedding", "embedding_backward",
     # weights of few bits

@@ -82,6 +82,17 @@ def test_values() -> None:
     torch.testing.assert_close(tk.transform(lambda s, t: s * t, x, w), x * w)
 
 
+def test_transforms_of_complex_tensors() -> None:
+    torch.manual_seed(0)
+    x = torch.randn(3, 16, dtype=torch.complex128, requires_grad=True)
+    torch.testing.assert_close(tk.fft(x.conj(), False, "ortho"), torch.fft.fft(x.conj(), norm="ortho"))
+    assert torch.autograd.gradcheck(lambda z: tk.fft(z, True), (x,), fast_mode=True)
+    out = torch.empty(3, 16, dtype=torch.complex128)
+    assert tk.fft(x.detach(), out=out) is out
+    compiled = torch.compile(lambda z: tk.fft(z * 2).abs().sum(), fullgraph=True, dynamic=True, backend="aot_eager")
+    torch.testing.assert_close(compiled(x), torch.fft.fft(x * 2).abs().sum())
+
+
 def test_out_records_no_gradient() -> None:
     x = torch.randn(3, 4)
     out = torch.empty(3, 4)
@@ -129,7 +140,7 @@ def test_the_page_has_its_programs() -> None:
 SMALL: dict[str, tuple[Any, ...]] = {
     "softmax": (4, 64), "norms": (8, 64), "groups": (1, 64, 4), "losses": (4, 40), "elements": (8, 64),
     "rotary": (1, 2, 8, 16), "matrices": (64,), "tables": (16, 20, 32), "attention": (1, 4, 2, 32, 16, True),
-    "decode": (2, 4, 2, 128, 16), "optimiser": (16, 2),
+    "decode": (2, 4, 2, 128, 16), "spectra": (16, 64), "optimiser": (16, 2),
 }
 
 

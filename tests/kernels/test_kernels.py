@@ -20,7 +20,7 @@ from support.pages import programs_of
 import tilewright as tw
 import tilewright.kernels as tk
 from tilewright.inspecting.decisions import decisions
-from tilewright.kernels import launching, linear_losses, norms
+from tilewright.kernels import fourier, launching, linear_losses, norms
 from tilewright.kernels.device import attention
 from tilewright.kernels.optimisers import adamw_reference
 from tilewright.launching import launcher
@@ -171,6 +171,35 @@ def test_logits_of_some_rows_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     x, labels = maker(np.float32), np.array([1, 0, 4, -100, 2, 3, 4], np.int32)
     check("linear_cross_entropy", (x(7, 6), x(5, 6), labels), np.float32)
     check("linear_cross_entropy_backward", (x(7), x(7, 6), x(5, 6), labels, 0.1), np.float32)
+
+
+def test_complex_numbers() -> None:
+    """They come back as such, also into `out`, from arrays that are not contiguous."""
+    x = (maker(np.float32)(32, 6) + 1j * maker(np.float32, 1)(32, 6)).astype(np.complex64)[:, ::2].T
+    for kind in (np.complex64, np.complex128):
+        z = x.astype(kind)
+        out = np.empty(z.shape, kind)
+        assert tk.fft(z, True, out=out) is out
+        np.testing.assert_allclose(out, np.fft.ifft(x), atol=1e-6)
+        back = tk.fft(out)
+        assert back.dtype == kind
+        np.testing.assert_allclose(back, x, atol=1e-5)
+    with pytest.raises(tw.TileValueError, match="the last axis has 3 points; it must be a power of two"):
+        tk.fft(x.T)
+    with pytest.raises(tw.TileValueError, match=r"x has the shape \(4,\); it must have an axis to transform"):
+        tk.fft(np.ones(4))
+    with pytest.raises(tw.TileValueError, match="out has .* and the dtype complex128; the result has .*complex64"):
+        tk.fft(x, out=out)
+    with pytest.raises(tw.TileValueError, match="out, of shape .*, must be contiguous"):
+        tk.fft(x, out=np.empty((32, 3), np.complex64).T)
+
+
+def test_transforms_in_two_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fourier, "LONGEST_IN_REGISTERS", 64)
+    monkeypatch.setattr(fourier, "BESIDE", 8)
+    x = maker(np.float32)
+    for n in (128, 256):
+        check("fft", (x(2, n, 2), n > 128, "ortho"), np.float32)
 
 
 def test_samples_have_their_probabilities() -> None:

@@ -172,7 +172,15 @@ def samples(x: Make) -> Iterator[Case]:
         yield "sample", (x(*shape), 11, *options)
 
 
-GROUPS = (rows, elements, reductions, matrices, attentions, few_bits, experts, samples)
+def spectra(x: Make) -> Iterator[Case]:
+    for shape in ((1, 2), (3, 1, 2), (2, 3, 16, 2), (0, 8, 2), (3, 64, 2)):
+        yield "fft", (x(*shape),)
+    yield "fft", (x(5, 128, 2), True)
+    yield "fft", (x(2, 4, 2), True, "forward")
+    yield "fft", (x(32, 2, 3).transpose(2, 0, 1), False, "ortho")
+
+
+GROUPS = (rows, elements, reductions, matrices, attentions, few_bits, experts, samples, spectra)
 
 
 def compare(name: str, args: tuple[Any, ...], got: Any, dtype: Any) -> None:

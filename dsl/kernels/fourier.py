@@ -1,0 +1,136 @@
+"""Discrete Fourier transforms whose length is a power of two."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from tilewright.kernels.arrays import Array, count, dtype_of, empty, is_tensor, output, view, view_of_output
+from tilewright.kernels.checks import check_choice, check_float
+from tilewright.kernels.declaration import library_function
+from tilewright.kernels.device import fourier as device
+from tilewright.kernels.device.common import wide
+from tilewright.kernels.launching import blocks, launch, number
+from tilewright.tileir.diagnostics import TileValueError
+
+LONGEST = 65536
+# Points of a block, and the longest transform that a block makes by itself; longer ones take two passes over memory.
+POINTS, LONGEST_IN_REGISTERS = 4096, 8192
+# Transforms side by side in a pass of two: 16 numbers of float32 are 128 bytes of a row.
+BESIDE = 16
+SCALES = ("backward", "ortho", "forward")
+ADJOINT = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
+
+
+def radices(n: int) -> tuple[int, ...]:
+    """Factors of a power of two of at most 16, as few and as equal as can be, the larger ones first."""
+    bits = n.bit_length() - 1
+    steps = blocks(bits, 4)
+    return tuple(1 << (bits + steps - 1 - k) // steps for k in range(steps))
+
+
+def scale_of(n: int, inverse: bool, norm: str) -> float:
+    """What results are multiplied by."""
+    if norm == "ortho":
+        return float(n**-0.5)
+    return 1 / n if inverse == (norm == "backward") else 1.0
+
+
+def is_complex(x: Array) -> bool:
+    """Whether an array is of complex numbers, of which our dtypes have none."""
+    return bool(x.is_complex()) if is_tensor(x) else "complex" in str(x.dtype)
+
+
+def parts_of(x: Array) -> Array:
+    """A contiguous array of complex numbers as one of floats, whose last axis holds real and imaginary parts."""
+    if is_tensor(x):
+        return sys.modules["torch"].view_as_real(x)
+    return x.view(x.real.dtype).reshape((*x.shape, 2))
+
+
+def contiguous(x: Array) -> Array:
+    """An array of complex numbers, as a copy where it is not contiguous."""
+    if is_tensor(x):
+        return x.resolve_conj().contiguous()
+    return sys.modules[type(x).__module__.partition(".")[0]].ascontiguousarray(x)
+
+
+def _result(x: Array, out: Array | None) -> Array:
+    """An array like x: `out` when it fits, else a new one."""
+    if not is_complex(x):
+        return output("fft", out, x, x.shape)
+    if out is None:
+        library = sys.modules["torch" if is_tensor(x) else type(x).__module__.partition(".")[0]]
+        return library.empty(tuple(x.shape), dtype=x.dtype, **({"device": x.device} if is_tensor(x) else {}))
+    if tuple(out.shape) != tuple(x.shape) or out.dtype != x.dtype:
+        raise TileValueError(f"fft: out has the shape {tuple(out.shape)} and the dtype {out.dtype}; the result has "
+                             f"{tuple(x.shape)} and {x.dtype}")
+    if not (out.is_contiguous() if is_tensor(out) else out.flags.c_contiguous):
+        raise TileValueError(f"fft: out, of shape {tuple(out.shape)}, must be contiguous, its last axis fastest")
+    return out
+
+
+def fft_reference(x: Any, inverse: bool = False, norm: str = "backward") -> Any:
+    """The transform in complex128; of pairs as pairs of float64."""
+    import numpy as np
+
+    pairs = not np.iscomplexobj(x)
+    z = x[..., 0].astype(np.float64) + 1j * x[..., 1].astype(np.float64) if pairs else x
+    transform: Any = np.fft.ifft if inverse else np.fft.fft
+    y = transform(z.astype(np.complex128), norm=norm)
+    return np.stack([y.real, y.imag], axis=-1) if pairs else y
+
+
+def _gradient(grad: Any, inverse: Any, norm: Any) -> Any:
+    """The adjoint: the other transform, with the same scale."""
+    return fft(grad, not inverse, ADJOINT[norm])
+
+
+@library_function(reference=fft_reference, backward=_gradient)
+def fft(x: Array, inverse: bool = False, norm: str = "backward", *, out: Array | None = None) -> Array:
+    """Discrete Fourier transforms along the last axis, computed in float32 (float64 of float64).
+
+    Arguments: `x`, complex numbers (..., n) of NumPy, torch or CuPy, or floats (..., n, 2), whose last axis holds real
+        and imaginary parts; n is a power of two of at most 65536.
+    Options: `inverse` gives the inverse transform; `norm` says what is scaled, as in NumPy: "backward" divides inverse
+        transforms by n, "forward" the others, "ortho" both by its square root; `out`, an array like `x` to write to,
+        contiguous.
+    Result: an array of the shape and dtype of `x`. Transforms of more than 8192 points take two passes over memory, and
+        an array of the size of `x` between them.
+    Errors: TileTypeError for another dtype; TileValueError for another length, and for an unknown norm.
+
+    Example:
+        x = np.array([[1, 0, 0, 0], [1, 1, 1, 1]], np.complex64)
+        print(fft(x).real)  # [[1. 1. 1. 1.]
+        #                      [4. 0. 0. 0.]]
+        fft(x[:, :3])  # TileValueError
+    """
+    check_choice("fft", "norm", norm, SCALES)
+    pairs = not is_complex(x)
+    if pairs:
+        check_float("fft", x=x)
+    if len(x.shape) < 1 + pairs or (pairs and x.shape[-1] != 2):
+        raise TileValueError(f"fft: x has the shape {tuple(x.shape)}; it must have an axis to transform, and floats a "
+                             "last one of real and imaginary parts", hints=["convert real numbers to complex ones"])
+    shape = tuple(x.shape[:-1] if pairs else x.shape)
+    n = number(shape[-1])
+    if not 0 < n <= LONGEST or n & n - 1:
+        raise TileValueError(f"fft: the last axis has {n} points; it must be a power of two of at most {LONGEST}",
+                             hints=["pad with zeros to a power of two: a finer spectrum of the same signal"])
+    result = _result(x, out)
+    m = count(shape[:-1])
+    source = view(x if pairs else parts_of(contiguous(x)), (m, n, 2))
+    target = view_of_output("fft", result if pairs else parts_of(result), (m, n, 2))
+    scale = scale_of(n, inverse, norm)
+    if n <= LONGEST_IN_REGISTERS:
+        rows = max(1, POINTS // n)
+        launch(device.fourier_rows, (blocks(m, rows),), source, target, inverse, scale, rows, radices(n))
+        return result
+    across = 1 << (n.bit_length() - 1) // 2
+    along = n // across
+    between = empty(source, (m, across, along, 2), wide(dtype_of(source)))
+    launch(device.fourier_columns, (m, along // BESIDE), view(source, (m, across, along, 2)), between, inverse, BESIDE,
+           radices(across))
+    launch(device.fourier_turned_rows, (m, across // BESIDE), between, view(target, (m, along, across, 2)), inverse,
+           scale, BESIDE, radices(along))
+    return result
