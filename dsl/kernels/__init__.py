@@ -23,7 +23,7 @@ from tilewright.kernels.optimisers import adamw
 from tilewright.kernels.quantised import dequantise, quantise, quantised_linear
 from tilewright.kernels.reductions import reduce, reduce_backward
 from tilewright.kernels.sampling import sample
-from tilewright.kernels.scans import cumsum, segmented_reduce
+from tilewright.kernels.scans import cumsum, segmented_reduce, segmented_sort
 from tilewright.kernels.softmax import softmax, softmax_backward
 
 __all__ = [
@@ -37,7 +37,7 @@ __all__ = [
     # element by element
     "transform", "gated", "gated_backward", "rotary",
     # reductions
-    "reduce", "reduce_backward", "cumsum", "segmented_reduce", "fft",
+    "reduce", "reduce_backward", "cumsum", "segmented_reduce", "segmented_sort", "fft",
     # matrices and tables
     "matmul", "linear", "linear_backward", "embedding", "embedding_backward",
     # weights of few bits

@@ -1,20 +1,23 @@
-"""Running sums along an axis, and reductions of segments of rows."""
+"""Running sums along an axis, reductions of segments of rows, and segments sorted."""
 
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 from tilewright.kernels.arrays import Array, count, output, view, view_of_output
 from tilewright.kernels.checks import axis_of, check_choice, check_integer, check_rank
 from tilewright.kernels.declaration import library_function
 from tilewright.kernels.device import scans as device
-from tilewright.kernels.launching import blocks, launch, power_above
+from tilewright.kernels.launching import blocks, launch, number, power_above
 from tilewright.kernels.reductions import computed_and_stored, kernel_op, neutral_of
 from tilewright.kernels.tiles import strip
 from tilewright.tileir.diagnostics import TileValueError
 
 OPS = ("sum", "prod", "max", "min")
+# The longest segment that a block sorts.
+LONGEST_SORTED = 4096
 
 
 def cumsum_reference(x: Any, axis: int = -1, reverse: bool = False) -> Any:
@@ -32,6 +35,16 @@ def segmented_reduce_reference(x: Any, offsets: Any, op: str = "sum") -> Any:
     values = x.astype(np.int64 if np.issubdtype(x.dtype, np.integer) else np.float64)
     segments = [values[a:b] for a, b in itertools.pairwise(offsets)]
     return np.stack([getattr(np, op)(s, axis=0) for s in segments])
+
+
+def segmented_sort_reference(x: Any, offsets: Any, longest: int = 0, descending: bool = False) -> Any:
+    """Each segment sorted, with NaNs last, or first if descending."""
+    import numpy as np
+
+    out = x.copy()
+    for a, b in itertools.pairwise(offsets):
+        out[a:b] = np.sort(x[a:b])[::-1] if descending else np.sort(x[a:b])
+    return out
 
 
 def _gradient(grad: Any, x: Any, axis: Any, reverse: Any) -> Any:
@@ -85,4 +98,33 @@ def segmented_reduce(x: Array, offsets: Array, op: str = "sum", *, out: Array | 
     launch(device.reduce_segments, (segments, blocks(k, width)), view(x, (x.shape[0], k)), offsets,
            view_of_output(name, result, (segments, k)), kernel_op(op, computed), computed, neutral_of(op, computed),
            chunk, width)
+    return result
+
+
+@library_function(reference=segmented_sort_reference)
+def segmented_sort(
+    x: Array, offsets: Array, longest: int = 0, descending: bool = False, *, out: Array | None = None
+) -> Array:
+    """The elements of x[offsets[s] : offsets[s + 1]] in ascending order, for each segment s.
+
+    Arguments: `x`, numbers (n,); `offsets`, integers (segments + 1,), not decreasing, the first 0 and the last n;
+        `longest`, the most elements that a segment has, at most 4096, or 0 where n is no more than that.
+    Options: `descending`; `out`, an array like `x` to write to, which may be `x`.
+    Result: an array like `x`. NaNs are last, or first if descending; -0.0 is before 0.0.
+    Errors: TileTypeError for bools, TileValueError where segments may be too long.
+    """
+    name = "segmented_sort"
+    check_integer(name, offsets=offsets)
+    check_rank(name, "offsets", offsets, 1)
+    check_rank(name, "x", x, 1)
+    dtype = computed_and_stored(name, "max", x)[1]
+    n = number(x.shape[0])
+    most = longest or n
+    if not 0 <= most <= LONGEST_SORTED:
+        raise TileValueError(f"{name}: longest is {longest}, and x has {n} elements; a block sorts at most "
+                             f"{LONGEST_SORTED}", hints=["give the length of the longest segment as longest="])
+    result = output(name, out, x, x.shape)
+    # What fills a tile comes last: NaN is last of all floats, and first in descending order.
+    last = neutral_of("max" if descending else "min", dtype) if descending or dtype.is_int else math.nan
+    launch(device.sort_segments, (offsets.shape[0] - 1,), x, offsets, result, last, descending, power_above(most))
     return result

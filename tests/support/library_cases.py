@@ -91,6 +91,9 @@ def reductions(x: Make) -> Iterator[Case]:
     for op in ("sum", "prod"):
         yield "segmented_reduce", (x(9, 3), np.array([0, 4, 4, 9], np.int32), op)
     yield "segmented_reduce", (x(5000), np.array([0, 3000, 5000], np.int64), "max")
+    yield "segmented_sort", (x(9), np.array([0, 4, 4, 9], np.int32))
+    yield "segmented_sort", (x(40), np.array([0, 3, 40], np.int64), 37, True)
+    yield "segmented_sort", (ints(9, 6), np.array([0, 2, 6], np.int32), 5)
     yield "segmented_reduce", (ints(9, 6, 2, 3), np.array([1, 2, 5], np.int32), "min")
 
 

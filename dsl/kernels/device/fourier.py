@@ -145,18 +145,15 @@ def transforms(v, radices, inner, turn):
 def pair(t, shape, inverse):
     """A tile whose last axis holds real and imaginary parts, as two of a shape. An inverse transform is a transform of
     numbers whose parts are exchanged, before and after."""
-    t = t.reshape((*shape, 2))
-    parts = tuple(t.extract((0, 0, i), (*shape, 1)).reshape(shape) for i in tw.static_iter(BOTH))
-    return (parts[1], parts[0]) if inverse else parts
+    real, imaginary = tw.split(t.reshape((*shape, 2)))
+    return (imaginary, real) if inverse else (real, imaginary)
 
 
 def unpaired(v, shape, inverse, scale):
     """The other way round, scaled, as a tile of a shape."""
     if scale != 1:
         v = v[0] * scale, v[1] * scale
-    first, second = (v[1], v[0]) if inverse else v
-    last = (*first.shape, 1)
-    return tw.cat((first.reshape(last), second.reshape(last)), len(last) - 1).reshape(shape)
+    return (tw.join(v[1], v[0]) if inverse else tw.join(v[0], v[1])).reshape(shape)
 
 
 @tw.tile_kernel

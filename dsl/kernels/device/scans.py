@@ -1,4 +1,4 @@
-"""Running sums along the middle axis of a view, and reductions of segments of rows."""
+"""Running sums along the middle axis of a view, reductions of segments of rows, and segments sorted."""
 
 import tilewright as tw
 from tilewright.kernels.device.common import store_as
@@ -17,6 +17,15 @@ def scan_middle(x, out, dtype: tw.Constant[tw.DType], reverse: tw.Constant[bool]
         t = tw.load(x, (o, j, i), (1, chunk, inner), padding_mode=tw.PaddingMode.ZERO).astype(dtype)
         store_as(out, (o, j, i), before + tw.cumsum(t, axis=1, reverse=reverse))
         before += tw.sum(t, axis=1, keepdims=True)
+
+
+@tw.tile_kernel
+def sort_segments(x, offsets, out, last: tw.Constant[float], descending: tw.Constant[bool], width: tw.Constant[int]):
+    """out[offsets[s] : offsets[s + 1]] = the elements of x there, at most width, sorted. Nothing comes after `last`."""
+    first, stop = tw.gather(offsets, tw.bid(0)), tw.gather(offsets, tw.bid(0) + 1)
+    t = tw.load(x.slice(0, first, stop), (0,), (width,), padding_mode=tw.PaddingMode.ZERO)
+    t = tw.where(tw.arange(width, dtype=tw.int32) < stop - first, t, tw.full((), last, x.dtype))
+    tw.store(out.slice(0, first, stop), (0,), tw.sort(t, descending=descending))
 
 
 @tw.tile_kernel
