@@ -151,7 +151,8 @@ def constant(op: arith.Constant, forms: Forms) -> Form:
 
 @RULES.register(arrays.BlockId)
 def block_id(op: arrays.BlockId, forms: Forms) -> Form:
-    one, two, three = (int(axis == op.axis) for axis in range(3))
+    counts = forms.grid[op.axis] > 1  # the number of an only block is 0
+    one, two, three = (int(counts and axis == op.axis) for axis in range(3))
     return Form(0, 0, (one, two, three))
 
 

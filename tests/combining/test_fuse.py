@@ -184,6 +184,19 @@ def test_rows_and_what_follows() -> None:
     assert g.launches[0].kernel.ir(*g.launches[0].args).count(" load(") == 1
 
 
+def test_an_axis_of_one_block_is_none() -> None:
+    """The grid (3, 1) in front of rows whose kernel knows one axis: the tiles are the same."""
+    x, bias, out = data(10, 21), data(21), np.zeros(10, F32)
+    with tw.fuse() as g:
+        t = g.empty((10, 21), tw.float32)
+        bias_gelu[3, 1](x, bias, t, 4, 32)
+        row_maxima[3](t, out, 32)
+    assert g.explain().splitlines()[1] == "  bias_gelu + row_maxima over (3, 1, 1); without t1"
+    want = np.empty_like(x)
+    bias_gelu[3, 1](x, bias, want, 4, 32)
+    np.testing.assert_array_equal(out, want.max(axis=1))
+
+
 def test_independent_launches(monkeypatch: pytest.MonkeyPatch) -> None:
     from tilewright.combining import planning
 
