@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -25,6 +24,7 @@ from support.simulator.edits import (
     operand,
     pattern,
 )
+from support.thorough import THOROUGH, part
 
 import tilewright as tw
 from tilewright.backend_ptx.simulator import SimError, Unsupported, simulate_lowered
@@ -184,7 +184,7 @@ def missed(name: str, code: Any) -> list[dict[str, Any]]:
     return out
 
 
-@pytest.mark.parametrize("how", SCHEDULES)
+@pytest.mark.parametrize("how", part(SCHEDULES[::-1], 2))
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_are_right(name: str, how: dict[str, Any]) -> None:
     program = PROGRAMS[name]
@@ -302,7 +302,7 @@ SPARE = {("product", ARRIVE): 1, ("pair", ARRIVE): 1, ("groups", ARRIVE): 1, ("s
 
 
 # Attention takes longer than the others together: with TILEWRIGHT_THOROUGH.
-PROTOCOLS = ("product", "staged", "pair", *(("attention",) if os.environ.get("TILEWRIGHT_THOROUGH") else ()))
+PROTOCOLS = ("product", "staged", "pair", *(("attention",) if THOROUGH else ()))
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
