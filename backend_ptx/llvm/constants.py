@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import struct
-from functools import lru_cache
 
 FLOATS = ("half", "bfloat", "float", "double")
 # Types whose bits may be taken apart and put together.
@@ -56,7 +55,6 @@ def float_text(elem: str, value: float) -> str:
     return f"0x{'H' if elem == 'half' else 'R'}{float_bits(elem, value):04X}"
 
 
-@lru_cache(maxsize=4096)
 def int_constant(elem: str, value: int) -> tuple[int, str]:
     """`value` modulo 2^width, in the range of the signed type (i1: 0 or 1), and as a decimal (i1: true or false). What
     is folded from constants must not grow: the squares of a power would double in length 31 times."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from tilewright.backend_ptx.llvm.constants import FLOATS, const_text, int_constant, suffix, type_text
 from tilewright.backend_ptx.llvm.values import Number, Operand, Val
@@ -33,7 +34,9 @@ class Emitter:
 
     def const(self, elem: str, value: Number, n: int = 0) -> Val:
         """The constant `value` (rounded or wrapped to the type), in every lane when n > 0."""
-        value, text = (value, const_text(elem, value)) if elem in FLOATS else int_constant(elem, int(value))
+        if elem not in FLOATS:
+            return _int_value(elem, int(value), n)
+        text = const_text(elem, value)
         return Val(elem, n, f"splat ({elem} {text})" if n else text, value)
 
     def const_vector(self, elem: str, values: Sequence[Number]) -> Val:
@@ -126,8 +129,20 @@ class Emitter:
 
     def members(self, aggregate: Val, elems: Sequence[str]) -> tuple[Val, ...]:
         """The members of a struct value, scalars of these types (what an asm with several results returns)."""
-        text = f"extractvalue {aggregate}, "
-        return tuple([self.emit(elem, 0, f"{text}{i}") for i, elem in enumerate(elems)])
+        first, dbg = self._next + 1, self.dbg
+        self._next += len(elems)
+        names = [f"%v{first + i}" for i in range(len(elems))]
+        if dbg:
+            self._places.update(dict.fromkeys(names, dbg))
+        self.lines.append("\n".join([f"  {name} = extractvalue {aggregate}, {i}{dbg}" for i, name in enumerate(names)]))
+        return tuple([Val(elem, 0, name) for elem, name in zip(elems, names, strict=True)])
+
+
+@lru_cache(maxsize=4096)
+def _int_value(elem: str, number: int, n: int) -> Val:
+    """Of small numbers there are few, and each stands in many places."""
+    value, text = int_constant(elem, number)
+    return Val(elem, n, f"splat ({elem} {text})" if n else text, value)
 
 
 def _listed(args: Sequence[Val]) -> str:

@@ -87,12 +87,11 @@ class Parts(Tracked):
     def definition(self) -> str:
         return "\n".join(self._joined() if self.per else self._inserted())
 
-    def _inserted(self) -> Iterator[str]:
-        before = "poison"
-        for i, lane in enumerate(self.parts):
-            name = self.name if i == self.n - 1 else f"{self.name}.{i}"
-            yield f"  {name} = insertelement {self.type} {before}, {lane}, i32 {i}{self.tail}"
-            before = name
+    def _inserted(self) -> list[str]:
+        names = [*(f"{self.name}.{i}" for i in range(self.n - 1)), self.name]
+        start, end = f"insertelement {self.type}", self.tail
+        return [f"  {name} = {start} {before}, {self.elem} {lane.text}, i32 {i}{end}" for i, (name, before, lane)
+                in enumerate(zip(names, ("poison", *names[:-1]), self.parts, strict=True))]
 
     def _joined(self) -> Iterator[str]:
         """Two parts at a time."""

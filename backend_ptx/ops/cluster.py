@@ -65,7 +65,7 @@ class ClusterExchange(
 
 def exchanges(op: Op) -> bool:
     """Whether an op sends to other CTAs."""
-    return any(start.engine is CLUSTER_STORE for start in op.effects().starts)
+    return op.starting and any(start.engine is CLUSTER_STORE for start in op.effects().starts)
 
 
 SLOTS = 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 from tilewright.tileir.analysis.axes import is_tile
 from tilewright.tileir.analysis.live import Live, live_ranges
@@ -23,7 +24,8 @@ def held(value: Value) -> tuple[Value, int]:
 def peak_tile_bytes(function: Function) -> int:
     """The most bytes of tiles live at one op, its operands and results included."""
     at: dict[Op, Live] = {}
-    for op, alive in live_ranges(function.body, {}, lambda op: map(held, op.operands), held):
+    kept = cache(held)
+    for op, alive in live_ranges(function.body, {}, lambda op: map(kept, op.operands), kept):
         at.setdefault(op, {}).update(alive)
     return max((sum(alive.values()) for alive in at.values()), default=0)
 
@@ -31,12 +33,14 @@ def peak_tile_bytes(function: Function) -> int:
 def live_tile_bytes(function: Function, kept: Callable[[Value], tuple[Value, int]]) -> int:
     """The most bytes of tiles live between two ops: element by element, a result takes the registers of an operand.
     `kept`: what is kept for a value, and its bytes."""
+    kept = cache(kept)
     ranges = live_ranges(function.body, {}, lambda op: map(kept, op.operands), kept)
     return max((sum(alive.values()) for _, alive in ranges), default=0)
 
 
 def crossing_bytes(function: Function, kept: Callable[[Value], tuple[Value, int]]) -> int:
     """The most bytes of tiles that are live across a reduction. `kept`: what is kept for a value, and its bytes."""
+    kept = cache(kept)
     states: dict[Op, list[Live]] = {}
     for op, alive in live_ranges(function.body, {}, lambda op: map(kept, op.operands), kept):
         if op.reduces:

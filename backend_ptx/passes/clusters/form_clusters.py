@@ -152,11 +152,11 @@ def _needed(c: Compilation, products: Sequence[Mma], rows: Sequence[_Row]) -> in
 def _for_two(c: Compilation, rows: Sequence[_Row]) -> int:
     """Into how many CTAs a row that a loop loads and reduces is cut, so that two of them with rings fit an SM; 1 where
     registers do not hold the tiles of two."""
-    if not c.target.has_cluster:
-        return 1
     looped = {c.homes[row.op] for row in rows if any(outer.repeats for outer in c.around(row.op))}
-    loaded = max((sum(op.result.type.bytes for op in block.ops if isinstance(op, Load) and op.latency != 1)
-                  for block in looped), default=0)
+    if not c.target.has_cluster or not looped:
+        return 1
+    loaded = max(sum(op.result.type.bytes for op in block.ops if isinstance(op, Load) and op.latency != 1)
+                 for block in looped)
     parts = -(-loaded * SLOTS // shared_of_cta(AIM, c.target))
     ctas = 1 << max(0, parts - 1).bit_length()
     fits = ctas <= MOST_FOR_TWO and crossing_bytes(c.function, held) // ctas <= WORDS * REGISTER_BYTES // AIM
