@@ -11,7 +11,7 @@ from typing import Any
 
 from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.layouts import transform
-from tilewright.backend_ptx.layouts.flat import LANE, LANE_BITS, REGISTER, WARP, log2
+from tilewright.backend_ptx.layouts.flat import LANE, LANE_BITS, REGISTER, WARP, is_plain, log2
 from tilewright.backend_ptx.layouts.reduced import partial_layout
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.lower import floats
@@ -23,7 +23,7 @@ from tilewright.backend_ptx.lower.registry import lower
 from tilewright.backend_ptx.ops import reduce as machine
 from tilewright.tileir.core import Op
 from tilewright.tileir.diagnostics import TileInternalError
-from tilewright.tileir.dtypes import DType
+from tilewright.tileir.dtypes import DType, int32
 from tilewright.tileir.ops import reduce as ops
 from tilewright.tileir.rules import RuleTable
 
@@ -180,8 +180,34 @@ def arg_reduction(ctx: Context, op: ops.ArgReduction | machine.ArgReduceBits) ->
         return tuple(ctx.b.select(take, q, p) for p, q in zip(x, y, strict=True))
 
     walk = _Walk(ctx, op, (op.axis,), (keep,), combine)
-    found = walk.across_lanes(walk.over_registers((ctx[op.src], index), walk.registers))
+    if given is None and is_plain(walk.layout) and len(walk.registers) > 1:
+        own = _first_extremes(walk, op, index)
+    else:
+        own = walk.over_registers((ctx[op.src], index), walk.registers)
+    walk.combine = combine
+    found = walk.across_lanes(own)
     walk.define(found[-len(op.results):])
+
+
+def _first_extremes(walk: _Walk, op: Any, index: Val) -> Parts:
+    """The extremes of a thread's registers, and the smallest indices at which they are: few instructions for each
+    register, where values with their indices take ten. The register of the lowest number has the smallest index."""
+    b, source, dtype = walk.ctx.b, walk.ctx[op.src], op.src.type.dtype
+    walk.combine = combiner(ops.ReduceMax if op.largest else ops.ReduceMin)(
+        walk.ctx, dtype, {"propagate_nan": op.propagate_nan, "ftz": False})
+    values, = walk.over_registers((source,), walk.registers)
+    left = [bit for bit in range(log2(source.n)) if bit not in walk.registers]
+    group = [sum((r >> bit & 1) << k for k, bit in enumerate(left)) for r in range(source.n)]
+    same = b.shuffle(values, group)
+    here = b.fcmp("oeq", source, same) if dtype.is_float else b.icmp("eq", source, same)
+    if dtype.is_float and op.propagate_nan:
+        here = b.or_(here, floats.isnan(b, source))
+    walk.combine = _by(extreme, "min", "propagate_nan", "ftz")(walk.ctx, int32, {"propagate_nan": False, "ftz": False})
+    indices, = walk.over_registers((b.select(here, index, b.like(index, (1 << 31) - 1)),), walk.registers)
+    if dtype.is_float and not op.propagate_nan:  # of NaNs alone the first
+        first = b.shuffle(index, [group.index(k) for k in range(values.n)])
+        indices = b.select(floats.isnan(b, values), first, indices)
+    return values, indices
 
 
 def _second_wins(b: Builder, dtype: DType, x: Parts, y: Parts, largest: bool, propagate_nan: bool) -> Val:
