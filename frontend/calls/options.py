@@ -12,6 +12,7 @@ from tilewright.tileir.core import Value
 from tilewright.tileir.diagnostics import Subject, TileError, TileTypeError, TileValueError
 from tilewright.tileir.dtypes import BY_NAME, DType, bfloat16, float16, float32, float64
 from tilewright.tileir.enums import RoundingMode
+from tilewright.tileir.ops.arith import Div
 from tilewright.tileir.types import TileType
 
 E = TypeVar("E", bound=enum.Enum)
@@ -94,7 +95,7 @@ def integer(op: str, argument: str, value: Val) -> int:
 
 def integer_hints(value: Val) -> list[str]:
     """What to do about a value that should be a signed integer scalar."""
-    if isinstance(value, float):
+    if isinstance(value, float) or (isinstance(value, Value) and isinstance(value.op, Div)):
         return ["write // for a whole number"]
     scalar = isinstance(value, Value) and isinstance(value.type, TileType) and not value.type.shape
     return ["cast it: ct.int32(i)"] if scalar or isinstance(value, bool) else []

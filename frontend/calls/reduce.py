@@ -12,7 +12,7 @@ from tilewright.frontend.calls.registry import add_rule
 from tilewright.frontend.calls.shape import tile_arg
 from tilewright.frontend.promotion import cast
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import Val, known
+from tilewright.frontend.values import Val, is_tile, known, named
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.dtypes import bool_, int32
 from tilewright.tileir.ops import reduce as ops
@@ -32,6 +32,9 @@ def _axes(op: str, axis: Val, rank: int) -> tuple[int, ...]:
     if axis is None:
         return tuple(range(rank))
     given = axis if isinstance(axis, tuple) else (axis,)
+    if op in ("max", "min") and (isinstance(axis, float) or (is_tile(axis) and known(axis) is None)):
+        raise bad(op, "axis", f"must be a constant integer, got {named(axis)}",
+                  hints=[f"{op} combines the elements of one tile; of two tiles or numbers write ct.{op}imum(x, y)"])
     axes = each(lambda a: axis_of(op, "axis", a, rank), given)
     if len(set(axes)) < len(axes):
         raise bad(op, "axis", "names an axis twice", hints=["negative axes count from the end: -1 is the last"])
