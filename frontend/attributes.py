@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import enum
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from tilewright.frontend.advice import close_to, on_function, on_member
@@ -66,9 +66,6 @@ _METHODS: dict[str, tuple[str, ...]] = {
     ),
 }
 
-
-_PYTHON_METHODS: dict[type, str] = {tuple: "tuple", Keywords: "dict"}
-
 # Methods that Python itself runs while compiling: their results are constants again.
 _OF_CONSTANTS: dict[type, tuple[str, ...]] = {
     int: ("bit_count", "bit_length"),
@@ -124,12 +121,20 @@ def _of_object(t: Translator, value: Val, name: str) -> Val:
     elif isinstance(value, type):
         return _from_type(t, value, name)
     elif isinstance(value, Struct):
-        return _from_struct(t, value, name)
-    elif isinstance(value, tuple) and name in getattr(value, "_fields", ()):
-        return getattr(value, name)
-    elif (method := f"{_PYTHON_METHODS.get(type(value), '')}.{name}") in RULES:
-        return BoundMethod(Builtin(method), value)
+        return _from_fields(t, value, value.type, value.fields, name)
+    elif hasattr(value, "_fields") and (name in value._fields or (name in vars(type(value)) and name[:1] != "_")):
+        return _from_fields(t, value, type(value), dict(zip(value._fields, value, strict=True)), name)
+    for kind in _python_kinds(value):
+        if f"{kind}.{name}" in RULES:
+            return BoundMethod(Builtin(f"{kind}.{name}"), value)
     raise TileTypeError(f"{named(value)} has no attribute {name} in a kernel", hints=_other_hints(value))
+
+
+def _python_kinds(value: Val) -> tuple[str, ...]:
+    """Whose methods a value of Python has."""
+    if isinstance(value, tuple):
+        return ("namedtuple", "tuple") if hasattr(value, "_fields") else ("tuple",)
+    return ("dict",) if isinstance(value, Keywords) else ()
 
 
 def _other_hints(value: Val) -> list[str]:
@@ -191,11 +196,12 @@ def _from_type(t: Translator, kind: type, name: str) -> Val:
     return frontend_value(t, getattr(kind, name), f"{kind.__name__}.{name}")
 
 
-def _from_struct(t: Translator, value: Struct, name: str) -> Val:
-    if name in value.fields:
-        return value.fields[name]
+def _from_fields(t: Translator, value: Val, kind: type, fields: Mapping[str, Val], name: str) -> Val:
+    """A field, method or property of an object of the user's class."""
+    if name in fields:
+        return fields[name]
     found: Any = None
-    for base in value.type.__mro__:
+    for base in kind.__mro__:
         if name in vars(base):
             found = vars(base)[name]
             break
@@ -204,10 +210,10 @@ def _from_struct(t: Translator, value: Struct, name: str) -> Val:
     if isinstance(found, staticmethod):
         return found.__func__
     if isinstance(found, classmethod):
-        return BoundMethod(found.__func__, value.type)
+        return BoundMethod(found.__func__, kind)
     if isinstance(found, types.FunctionType):
         return BoundMethod(found, value)
     if found is None:
-        hints = close_to(name, value.fields) or [f"its fields are {', '.join(value.fields)}"]
-        raise TileTypeError(f"{value.type.__name__} has no field or method {name}", hints=hints)
-    return frontend_value(t, found, f"{value.type.__name__}.{name}")
+        hints = close_to(name, fields) or [f"its fields are {', '.join(fields)}"]
+        raise TileTypeError(f"{kind.__name__} has no field or method {name}", hints=hints)
+    return frontend_value(t, found, f"{kind.__name__}.{name}")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 import types
+from typing import Any
 
 from tilewright.frontend import advice
 from tilewright.frontend.branches import short_circuit
@@ -26,6 +28,8 @@ def equals(t: Translator, x: Val, y: Val, negate: bool = False) -> Val:
     if isinstance(x, tuple) and isinstance(y, tuple):
         same = _equal_tuples(t, x, y)
         return math.logical_not(t, same) if negate else same
+    if isinstance(x, Struct) and isinstance(y, Struct) and x.type is y.type and _by_fields(x.type):
+        return equals(t, _compared(x), _compared(y), negate)
     known = (*_NAMES, bool, int, float)
     if (isinstance(x, _NAMES) and isinstance(y, known)) or (isinstance(y, _NAMES) and is_loose(x)):
         return (x == y) is not negate
@@ -33,6 +37,15 @@ def equals(t: Translator, x: Val, y: Val, negate: bool = False) -> Val:
         if isinstance(value, Text):
             raise TileTypeError(f"{symbol}: a string made from run-time values cannot be compared")
     raise TileTypeError(f"{symbol}: {named(x)} and {named(y)} cannot be compared", hints=_hints(x, y, negate))
+
+
+def _by_fields(kind: Any) -> bool:
+    return bool(kind.__dataclass_params__.eq)
+
+
+def _compared(value: Struct) -> tuple[Val, ...]:
+    fields: Any = value.type
+    return tuple(value.fields[f.name] for f in dataclasses.fields(fields) if f.compare)
 
 
 def _hints(x: Val, y: Val, negate: bool) -> list[str]:

@@ -1,4 +1,4 @@
-"""Constructing frozen dataclasses and looking up enum members."""
+"""Constructing frozen dataclasses and named tuples, and looking up enum members."""
 
 from __future__ import annotations
 
@@ -52,6 +52,12 @@ def _fields(kind: Any) -> tuple[dataclasses.Field[Any], ...]:
     return dataclasses.fields(kind)
 
 
+def named_tuple(t: Translator, kind: Any, args: Sequence[Val], kwargs: Mapping[str, Val]) -> Val:
+    """`Pair(x, y)`, where Pair is a named tuple."""
+    defaults = {n: frontend_value(t, value, f"{kind.__name__}.{n}") for n, value in kind._field_defaults.items()}
+    return kind(**Signature((), kind._fields, (), None, None, defaults).bind(kind.__name__, args, kwargs))
+
+
 def enum_member(t: Translator, kind: Any, args: Sequence[Val], kwargs: Mapping[str, Val]) -> Val:
     """`Color(1)`."""
     if len(args) != 1 or kwargs:
@@ -69,3 +75,4 @@ def enum_member(t: Translator, kind: Any, args: Sequence[Val], kwargs: Mapping[s
 
 SYNTHETIC["dataclass"] = construct
 SYNTHETIC["enum"] = enum_member
+SYNTHETIC["named tuple"] = named_tuple

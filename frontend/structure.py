@@ -21,6 +21,7 @@ from tilewright.frontend.values import (
     TiledView,
     Val,
     is_loose,
+    like,
 )
 from tilewright.tileir.core import Value
 from tilewright.tileir.ops.arrays import Extent, SliceArray
@@ -30,7 +31,7 @@ Kind = tuple[Callable[[Any], Any], Callable[[Any], tuple[Val, ...]], Callable[[A
 
 # Of each composite kind: what must agree, its parts, and how to make one like it from other parts.
 _KINDS: dict[type, Kind] = {
-    tuple: (len, lambda v: v, lambda v, p: p),
+    tuple: (len, lambda v: v, like),
     Struct: (
         lambda v: (v.type, *v.fields), lambda v: tuple(v.fields.values()),
         lambda v, p: Struct(v.type, dict(zip(v.fields, p, strict=True))),
@@ -66,11 +67,15 @@ def _text(value: Text, parts: Iterator[Val]) -> Text:
     return Text(tuple(p if isinstance(p, str) else (next(parts), p[1]) for p in value.parts))
 
 
+def _kind(value: Val) -> Kind | None:
+    return _KINDS.get(tuple if isinstance(value, tuple) else type(value))
+
+
 def leaves(value: Val) -> list[Value]:
     """The IR values in a frontend value."""
     if isinstance(value, Value):
         return [value]
-    kind = _KINDS.get(type(value))
+    kind = _kind(value)
     return [leaf for part in kind[1](value) for leaf in leaves(part)] if kind else []
 
 
@@ -78,7 +83,7 @@ def concrete(t: Translator, value: Val) -> Val:
     """The same value with loose constants typed; those that are defaults of functions stay."""
     if is_loose(value):
         return typed(t, value)
-    kind = None if isinstance(value, Closure) else _KINDS.get(type(value))
+    kind = None if isinstance(value, Closure) else _kind(value)
     return kind[2](value, tuple(concrete(t, p) for p in kind[1](value))) if kind else value
 
 
@@ -86,7 +91,7 @@ def rebuild(value: Val, new: Iterator[Value]) -> Val:
     """The same form with other IR values as leaves, in the order of `leaves`."""
     if isinstance(value, Value):
         return next(new)
-    kind = _KINDS.get(type(value))
+    kind = _kind(value)
     return kind[2](value, tuple(rebuild(p, new) for p in kind[1](value))) if kind else value
 
 
@@ -124,7 +129,7 @@ class Merge:
             return a
         if b is NOTHING or a is NOTHING:
             return self._one_sided(a, b)
-        kind = _KINDS.get(type(a))
+        kind = _kind(a)
         if kind is not None and type(b) is type(a):
             if kind[0](a) != kind[0](b):
                 raise Mismatch
@@ -134,7 +139,7 @@ class Merge:
 
     def _one_sided(self, a: Val, b: Val) -> Val:
         value = a if b is NOTHING else b
-        kind = _KINDS.get(type(value))
+        kind = _kind(value)
         if kind is not None:
             return kind[2](value, tuple(self.join(*((p, b) if b is NOTHING else (a, p))) for p in kind[1](value)))
         if not isinstance(value, Value):
@@ -155,7 +160,7 @@ def match(form: Val, value: Val) -> list[tuple[Val, Type]]:
         if leaf_type(value) != form.type and not _weaker(form.type, leaf_type(value)):
             raise Mismatch
         return [(value, form.type)]
-    kind = _KINDS.get(type(form))
+    kind = _kind(form)
     if kind is not None:
         if type(value) is not type(form) or kind[0](form) != kind[0](value):
             raise Mismatch
@@ -178,7 +183,7 @@ def forget_facts(t: Translator, value: Val) -> Val:
     if isinstance(value, Value) and isinstance(value.type, ArrayType) and value.type.rank:
         old = value.type
         return hand_over(t, value, ArrayType(old.dtype, (None,) * old.rank, (None,) * old.rank, index=old.index))
-    kind = _KINDS.get(type(value))
+    kind = _kind(value)
     return kind[2](value, tuple(forget_facts(t, p) for p in kind[1](value))) if kind else value
 
 
@@ -186,7 +191,7 @@ def fill(value: Val, results: Sequence[Value]) -> Val:
     """A merged value with the Slots replaced by results."""
     if type(value) is Slot:
         return results[value.index]
-    kind = _KINDS.get(type(value))
+    kind = _kind(value)
     return kind[2](value, tuple(fill(p, results) for p in kind[1](value))) if kind else value
 
 

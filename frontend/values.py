@@ -219,6 +219,12 @@ def describe_type(type_: Any) -> str:
     return str(type_)
 
 
+def _of_tuple(value: tuple[Val, ...]) -> str:
+    if hasattr(value, "_fields"):
+        return f"{type(value).__name__} object"
+    return f"tuple of {len(value)}" if value else "empty tuple"
+
+
 _DESCRIPTIONS: tuple[tuple[Any, Callable[[Any], str]], ...] = (
     (bool, lambda v: f"bool constant {v}"),
     (enum.Enum, lambda v: str(v)),
@@ -234,7 +240,7 @@ _DESCRIPTIONS: tuple[tuple[Any, Callable[[Any], str]], ...] = (
     ((types.FunctionType, types.BuiltinFunctionType), lambda v: f"function {v.__name__}"),
     (Closure, lambda v: f"function {v.source.name}"),
     (BoundMethod, lambda v: "bound method"),
-    (tuple, lambda v: f"tuple of {len(v)}" if v else "empty tuple"),
+    (tuple, _of_tuple),
     (Range, lambda v: "range"),
     (Keywords, lambda v: "dict of keyword arguments"),
     (Struct, lambda v: f"{v.type.__name__} object"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import operator
+from collections.abc import Mapping
 
 from tilewright.frontend import folding
 from tilewright.frontend.attributes import member
@@ -225,6 +226,21 @@ def tuple_count(t: Translator, x: Val, value: Val, /) -> Val:
     return sum(_same_item(item_, value) for item_ in x)
 
 
+@call_rule("namedtuple._replace")
+def tuple_replace(t: Translator, x: Val, /, **changes: Val) -> Val:
+    fields = dict(zip(x._fields, x, strict=True))
+    return type(x)(**{**fields, **_known_fields("_replace", fields, changes, named(x))})
+
+
+def _known_fields(what: str, fields: Mapping[str, Val], changes: Mapping[str, Val], owner: str) -> Mapping[str, Val]:
+    """The changes, each to a field that there is."""
+    for name in changes:
+        if name not in fields:
+            raise TileTypeError(f"{what}: {owner} has no field {name}",
+                                hints=[f"its fields are {', '.join(fields)}"], subject=Subject(keyword=name))
+    return changes
+
+
 @call_rule("str", str)
 def str_(t: Translator, x: Val = "", /) -> Val:
     return joined(shown(t, x))
@@ -251,11 +267,7 @@ def get(t: Translator, x: Val, key: Val, default: Val = None, /) -> Val:
 def replace(t: Translator, obj: Val, /, **changes: Val) -> Val:
     if not isinstance(obj, Struct):
         raise bad("replace", "obj", f"must be a dataclass object, got {named(obj)}")
-    for name in changes:
-        if name not in obj.fields:
-            raise TileTypeError(f"replace: {obj.type.__name__} has no field {name}",
-                                hints=[f"its fields are {', '.join(obj.fields)}"], subject=Subject(keyword=name))
-    return Struct(obj.type, {**obj.fields, **changes})
+    return Struct(obj.type, {**obj.fields, **_known_fields("replace", obj.fields, changes, obj.type.__name__)})
 
 
 @call_rule("operator.getitem", operator.getitem)

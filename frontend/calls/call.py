@@ -254,6 +254,8 @@ def _call_type(t: Translator, kind: type, args: Sequence[Val], kwargs: Mapping[s
         return SYNTHETIC["dataclass"](t, kind, args, kwargs)
     if issubclass(kind, enum.Enum):
         return SYNTHETIC["enum"](t, kind, args, kwargs)
+    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        return SYNTHETIC["named tuple"](t, kind, args, kwargs)
     raise _not_callable(kind)
 
 
@@ -265,7 +267,7 @@ def _not_callable(function: Val) -> TileError:
     name = getattr(function, "__name__", "")
     if isinstance(function, type) and function.__module__ != "builtins":
         return UnsupportedCallError(f"the class {name} cannot be called in a kernel",
-                                    hints=["kernels make objects of frozen dataclasses only"])
+                                    hints=["kernels make objects of frozen dataclasses and named tuples only"])
     native = (types.BuiltinFunctionType, types.MethodType, type)
     if isinstance(function, native) or type(function).__name__ in NATIVE_FUNCTIONS:
         module = (getattr(function, "__module__", "") or "").partition(".")[0]

@@ -6,7 +6,7 @@ import contextlib
 import enum
 import operator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -173,6 +173,38 @@ def test_dataclasses() -> None:
 
     for i, want in enumerate((6, 70, 4, 6, 3, 5, 1)):
         assert value(lambda i=i: compute()[i]) == want
+
+
+class Pair(NamedTuple):
+    x: Any
+    y: Any = 2
+
+    @property
+    def total(self) -> Any:
+        return self.x + self.y
+
+    def scaled(self, k: Any) -> Pair:
+        return Pair(self.x * k, self.y * k)
+
+
+def test_a_named_tuple_goes_through_branches_and_loops() -> None:
+    def compute(n: Any) -> Any:
+        p = Pair(n)
+        for i in range(3):
+            p = p.scaled(2)._replace(y=i)
+        if n > 0:
+            p = Pair(y=p.x, x=p.y)
+        q = p if n < 5 else p._replace(x=0)
+        return q.total * 1000 + q[0] * 10 + len(q)
+
+    for n in (-1, 1, 7):
+        assert value(lambda n=n: compute(ct.bid(0) + n)) == compute(n)
+
+
+def test_dataclasses_are_compared_by_their_fields() -> None:
+    rows: Any = ct.bid
+    assert value(lambda: Config(rows(0) + 8) == CONFIG) and value(lambda: Config(8, 5) != CONFIG)
+    assert not value(lambda: Config(8, 5) == CONFIG)
 
 
 def test_a_dataclass_goes_through_branches_and_loops() -> None:

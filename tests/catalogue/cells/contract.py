@@ -34,8 +34,9 @@ FEATURES: dict[str, tuple[str, ...]] = {
         "xor", "lshift", "rshift", "neg", "pos", "invert", "not_", "getitem", "abs")),
     "dataclasses and enums": tuple(f"dataclass {name}" for name in (
         "construction", "field", "method", "property", "static method", "class method", "__call__", "__getitem__",
-        "__setitem__", "__post_init__")) + ("captured dataclass", "enum member", "enum comparison",
-                                            "enum .name and .value", "enum construction", "IntEnum arithmetic"),
+        "__setitem__", "__post_init__", "==")) + (
+        "captured dataclass", "named tuple construction", "named tuple method", "namedtuple._replace", "enum member",
+        "enum comparison", "enum .name and .value", "enum construction", "IntEnum arithmetic"),
     "typing rules": ("promotion", "implicit cast", "loose constants", "strictly typed constants",
                      "captured NumPy scalar", "NumPy dtype as dtype", "joins of branches", "loop-carried variables",
                      "variables that a loop leaves", "dead branches of constants"),

@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import enum
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from catalogue.cells.arraywise import Task, arraywise
@@ -59,6 +59,22 @@ def dataclass(b, t):
     p = Point(t, b).scaled(3)
     q = dataclasses.replace(p, y=10)
     return p.total + q.total + q(4) + q[1] + ORIGIN.x + Point.start(b).y + Point.both(t).y
+
+
+class Pair(NamedTuple):
+    low: Any
+    high: Any = 5
+
+    def ordered(self):
+        return Pair(min(self), max(self))
+
+
+@feature("named tuple construction", "named tuple method", "namedtuple._replace", "dataclass ==")
+def named_tuples(b, t):
+    p = Pair(b * 3).ordered()
+    for i in range(2):
+        p = p._replace(low=p.low - i)
+    return t * p.low + p[1] + (1 if Point(b, 2) == Point(1, 2) else 0)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Two dataclass objects compared."""
+"""Objects of two dataclasses compared."""
 
 import dataclasses
 
@@ -13,9 +13,15 @@ class Pair:
     b: int
 
 
+@dataclasses.dataclass(frozen=True)
+class Couple:
+    a: int
+    b: int
+
+
 @ct.tile_kernel
 def kernel(x):
-    if Pair(1, 2) == Pair(1, 2):
+    if Pair(1, 2) == Couple(1, 2):
         ct.store(x, (0,), 1.0)
 
 
