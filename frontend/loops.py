@@ -10,7 +10,7 @@ from tilewright.frontend.branches import run
 from tilewright.frontend.calls.math import negate
 from tilewright.frontend.carried import Carried
 from tilewright.frontend.dispatch import statement
-from tilewright.frontend.flow import BREAK, CONTINUE, RETURN, jumps
+from tilewright.frontend.flow import BREAK, CONTINUE, FALL, RETURN, jumps
 from tilewright.frontend.leaving import endless, leaving_loop, while_condition
 from tilewright.frontend.promotion import typed
 from tilewright.frontend.scopes import Binding, Exit
@@ -108,17 +108,27 @@ def _leaving_for(t: Translator, node: ast.For, item: Item, lower: Value, upper: 
 
 
 def unroll(t: Translator, node: ast.For, items: Sequence[Val]) -> None:
-    """A loop over a tuple or `ct.static_iter`: the body once per item."""
-    if jumps(node.body):
-        kind = next(n for n in ast.walk(node) if isinstance(n, (ast.Break, ast.Continue, ast.Return)))
-        word = type(kind).__name__.lower()
-        raise TileSyntaxError(f"{word} is not possible in a loop over a tuple or static_iter", t.span(kind),
-                              hints=["put what follows under an if; a loop over range(...) can break and continue"])
+    """A loop over a tuple or `ct.static_iter`: the body once per item, as far as constants let it go."""
     t.scope.loops.append("static")
     for item in items:
         assign(t, node.target, item)
         run(t, node.body)
+        left, t.scope.exit = t.scope.exit.ways, Exit()
+        if left == RETURN:
+            t.scope.exit = Exit(RETURN)
+        elif left not in (FALL, BREAK, CONTINUE):
+            raise _jump_of_the_run(t, node)
+        if left & (BREAK | RETURN):
+            break
     t.scope.loops.pop()
+
+
+def _jump_of_the_run(t: Translator, node: ast.For) -> TileSyntaxError:
+    kind = next(n for n in ast.walk(node) if isinstance(n, (ast.Break, ast.Continue, ast.Return)))
+    word = type(kind).__name__.lower()
+    return TileSyntaxError(
+        f"{word} in a loop over a tuple or static_iter must hang on a constant, not on what only the run knows",
+        t.span(kind), hints=["put what follows under an if; a loop over range(...) can break and continue"])
 
 
 # -- while -------------------------------------------------------------------------------------------------------------

@@ -57,8 +57,8 @@ def static_iter(iterable: Any, /) -> Any:
     Arguments: an expression as in `static_eval` whose value is any Python iterable of at most 1000 items.
     Result: items as constants, so that dtypes and shapes may differ from round to round.
         `tuple(... for x in ct.static_iter(...))` collects values.
-    Errors: TileStaticEvalError for more items; TileSyntaxError for `break`, `continue` or `return` in the body, and
-        outside of a `for`.
+    Errors: TileStaticEvalError for more items; TileSyntaxError for `break`, `continue` or `return` in the body
+        under a condition that only the run knows, and outside of a `for`.
 
     Example:
         t = ct.arange(8, dtype=ct.int32)

@@ -19,7 +19,7 @@ from tilewright.tileir.dtypes import DType, bool_, int8, int16, int32, int64, ui
 from tilewright.tileir.ops.convert import Bitcast
 from tilewright.tileir.ops.math import IsNan, Not
 from tilewright.tileir.ops.reduce import ReduceMax, ReduceMin, ReduceSum
-from tilewright.tileir.ops.shape import Extract, Iota, Permute, Reshape
+from tilewright.tileir.ops.shape import Iota, Permute, Reshape
 
 _SIGNED = {8: int8, 16: int16, 32: int32, 64: int64}
 # A histogram compares every element with every bin.
@@ -57,11 +57,9 @@ def topk(t: Translator, x: Val, k: Val, /, axis: Val = -1, *, largest: Val = Tru
     if not 1 <= count <= n or count & (count - 1):
         raise bad("topk", "k", f"is {count}; it must be a power of two from 1 to the axis's length, {n}",
                   hints=_topk_hints(count, n))
-    packed = _sorted(t, _packed(t, "topk", _last(t, tile, along), down))
-    zero = t.constant(0, int32)
-    best = t.emit(Extract, src=packed, index=(zero, zero), shape=(packed.type.shape[0], count))
+    best = _least(t, _packed(t, "topk", _last(t, tile, along), down), count)
     shape = (*tile.type.shape[:along], count, *tile.type.shape[along + 1:])
-    keys = cast(t, binary(t, "bitwise_rshift", best, _shift(packed)), _SIGNED[max(tile.type.dtype.bitwidth, 8)])
+    keys = cast(t, binary(t, "bitwise_rshift", best, _shift(best)), _SIGNED[max(tile.type.dtype.bitwidth, 8)])
     return (_back(t, _unkeyed(t, keys, tile.type.dtype, down), shape, along),
             _back(t, _position(t, best), shape, along))
 
@@ -174,16 +172,36 @@ def _position(t: Translator, packed: Value) -> Value:
 # -- The network -----------------------------------------------------------------------------------------------------
 
 
-def _sorted(t: Translator, rows: Value) -> Value:
-    """Each row of integers in ascending order."""
-    n = rows.type.shape[-1]
+def _least(t: Translator, rows: Value, count: int) -> Value:
+    """The `count` least integers of each row, in ascending order.
+
+    Of a run that rises and one that falls the lesser elements, place by place, are the least of both, and become a run
+    by one merge. So a row is sorted up to runs of `count`, and then halved until one is left.
+    """
+    rows = _sorted(t, rows, count)
+    while (n := rows.type.shape[-1]) > count:
+        runs = 2 if count > 1 else n
+        folded = t.emit(Reshape, src=rows, shape=(rows.type.size // (runs * count), runs, count))
+        rows = t.emit(Reshape, src=t.emit(ReduceMin, src=folded, axes=(1,)), shape=(rows.type.shape[0], n // runs))
+        rows = _merged(t, rows, count)
+    return rows
+
+
+def _sorted(t: Translator, rows: Value, most: int = 0) -> Value:
+    """Each row of integers in ascending order; or its runs of `most`, which rise and fall by turns."""
     length = 2
-    while length <= n:
-        distance = length // 2
-        while distance:
-            rows = _exchanged(t, rows, length if length < n else 0, distance)
-            distance //= 2
+    while length <= (most or rows.type.shape[-1]):
+        rows = _merged(t, rows, length)
         length *= 2
+    return rows
+
+
+def _merged(t: Translator, rows: Value, length: int) -> Value:
+    """Runs of `length`, each rising and falling once, sorted: they rise and fall by turns, one alone rises."""
+    distance = length // 2
+    while distance:
+        rows = _exchanged(t, rows, length if length < rows.type.shape[-1] else 0, distance)
+        distance //= 2
     return rows
 
 

@@ -245,7 +245,29 @@ def a_range_that_a_branch_chooses(n):
     return r
 
 
+def leaves_a_repeated_body(n):
+    r = 0
+    for i in (1, 2, 3, 4):
+        if i == 2:
+            continue
+        for step in (5, 6, 7):
+            if step > 6:
+                break
+            r += n * step
+        if i == 3:
+            break
+        if n > 4:
+            r += i
+    for scale in (1, 2):
+        if n > scale:
+            r += 1
+        if scale == 2:
+            return r * scale
+    return -1
+
+
 FUNCTIONS = [
+    leaves_a_repeated_body,
     counts_down, leaves_a_countdown, returns_from_for, a_range_that_a_branch_chooses,
     left_at_once, left_on_every_path, first_divisor, forever, forever_return, sum_odd, find, nested, mixed, early,
     both_branches, swap, logic, reassigned_variable, early_in_nested_while, defined_before_break,

@@ -139,7 +139,7 @@ SYNTAX_ERRORS: dict[str, str] = {
     "assert": "assert_statement", "raise": "raise_statement", "try": "try_statement", "del": "delete_statement",
     "import": "import_statement", "nonlocal": "nonlocal_statement", "class": "class_statement",
     "match": "match_statement", "async def": "async_function", "yield": "yield_expression", "for/else": "for_else",
-    "while/else": "while_else", "break in static_iter": "break_static",
+    "while/else": "while_else", "break in static_iter that the run decides": "break_static",
     "list display": "list_display", "dict display": "dict_display", "set display": "set_display",
     "comprehension": "comprehension", "walrus": "walrus", "starred target": "starred_target",
     "attribute target": "attribute_target", "decorator of a nested function": "decorator",

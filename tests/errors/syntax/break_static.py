@@ -8,7 +8,7 @@ import tilewright as ct
 @ct.tile_kernel
 def kernel(x):
     for i in ct.static_iter(range(4)):
-        if i > 2:
+        if ct.bid(0) > i:
             break
         ct.store(x, (i,), 1.0)
 
