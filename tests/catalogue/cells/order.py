@@ -108,13 +108,13 @@ def index_pieces(kind: Kind) -> Iterator[Piece]:
                     "positions out of range", result=F32)
 
 
-def counted(x: Array) -> Array:
-    return np.bincount(x[(x >= 0) & (x < 16)].astype(np.int64), minlength=16).astype(np.int32)
+def counted(x: Array, bins: int = 16) -> Array:
+    return np.bincount(x[(x >= 0) & (x < bins)].astype(np.int64), minlength=bins).astype(np.int32)
 
 
 def small(kind: Kind, shape: Shape, rng: np.random.Generator) -> Array:
-    """Most of them in a bin, some beyond."""
-    inside = rng.integers(0, 16, shape).astype(kind.host)
+    """Many of them in a bin, some beyond."""
+    inside = rng.integers(0, 16 if kind.bits > 16 else 127, shape).astype(kind.host)
     return np.where(rng.random(shape) < 0.8, inside, sample(kind, shape, rng))
 
 
@@ -131,5 +131,7 @@ def batches() -> Iterator[Batch]:
             for shape in (SHAPES[number % len(SHAPES)], (64,)):
                 pieces.append(Piece(("histogram",), (shape,), lambda t: ct.histogram(t, 16), counted, draw=small,
                                     result=I32))
+            pieces.append(Piece(("histogram",), ((64,),), lambda t: ct.histogram(t, 128), lambda x: counted(x, 128),
+                                draw=small, result=I32))
             pieces += index_pieces(kind)
         yield tilewise(f"sorted-{kind}", (kind,), kind, pieces)
