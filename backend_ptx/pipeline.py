@@ -25,6 +25,7 @@ from tilewright.backend_ptx.passes.pipelining.split_loops import split_loops
 from tilewright.backend_ptx.passes.pressure.choose_warps import choose_warps
 from tilewright.backend_ptx.passes.pressure.relieve_pressure import relieve_pressure
 from tilewright.backend_ptx.passes.pressure.spill_tiles import spill_tiles
+from tilewright.backend_ptx.passes.reductions.defer_reductions import defer_reductions
 from tilewright.backend_ptx.passes.reductions.make_folds_warp_local import make_folds_warp_local
 from tilewright.backend_ptx.passes.reductions.split_reductions import split_reductions
 from tilewright.backend_ptx.passes.sharing.elect_thread_for_atomics import elect_thread_for_atomics
@@ -48,6 +49,7 @@ PIPELINE: Final[tuple[Pass[Compilation], ...]] = (
     select_instructions,
     choose_warps,
     assign_layouts,
+    defer_reductions,
     split_reductions,
     relieve_pressure,
     make_folds_warp_local,
@@ -86,6 +88,8 @@ ORDER: Final[tuple[Order[Compilation], ...]] = (
     (lower_conversions, split_mmas, "fragments of operands are loaded from the buffers that it allocates"),
     (split_mmas, plan_shared_memory, "it sinks loads from shared memory, which lengthens the live ranges of buffers"),
     (choose_warps, assign_layouts, "every layout has the kernel's warp bits"),
+    (assign_layouts, defer_reductions, "layouts say what threads hold of a reduced axis"),
+    (defer_reductions, split_reductions, "what it combines after loops may cross warps"),
     (assign_layouts, split_reductions, "layouts say which reductions cross warps"),
     (split_reductions, lower_conversions, "it inserts conversions"),
     (split_reductions, relieve_pressure, "tiles are live across the conversions that it inserts"),

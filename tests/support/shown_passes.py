@@ -27,6 +27,7 @@ SHOWN = {
     "select_instructions": Shown("gemm"),
     "choose_warps": Shown("transpose"),
     "assign_layouts": Shown("transpose"),
+    "defer_reductions": Shown("triangle"),
     "split_reductions": Shown("normalise_rows", warps=4),
     "relieve_pressure": Shown("scaled_rows"),
     "make_folds_warp_local": Shown("prefix_sum", warps=4),

@@ -22,7 +22,8 @@ from tilewright.tileir.passes import run_pipeline
 from tilewright.tileir.printer import to_text
 from tilewright.tileir.verifier import verify
 
-REASSOCIATES = frozenset({"split_reductions", "split_mmas"})  # docs/architecture.md states their bounds
+# docs/architecture.md states their bounds.
+REASSOCIATES = frozenset({"defer_reductions", "split_reductions", "split_mmas"})
 NAMES = [step.__name__ for step in PIPELINE]
 BEFORE = frozenset(name for name, following in itertools.pairwise(NAMES) if following in REASSOCIATES)
 Results = list[np.ndarray[Any, Any]]

@@ -1,0 +1,51 @@
+"""In loops that only accumulate the results of a reduction, combine those of lanes and warps once, after the loop.
+
+    before: %r = for(...) .loop(%k, %t) { %s = reduce_sum(src=%x, axes=(1))  yield(values=(fma(a=%t, b=%f, c=%s))) }
+    after:  %p = for(...) .loop(%k, %t) { %s = reduce_bits(src=%x, axes=(1), keep=(6), kind="sum")  yield(...) }
+            %r = reduce_sum(src=%p, axes=(1))                                            // shuffles, barriers
+
+The rewriting is that of `carry_partials`.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import or_
+
+from tilewright.backend_ptx.compilation import Compilation
+from tilewright.backend_ptx.layouts import transform
+from tilewright.backend_ptx.layouts.flat import LANE, WARP
+from tilewright.backend_ptx.layouts.reduced import partial_layout
+from tilewright.backend_ptx.ops.layout import converted
+from tilewright.backend_ptx.ops.reduce import ReduceBits
+from tilewright.tileir.analysis.unit import ALL, Preserved
+from tilewright.tileir.builder import Builder
+from tilewright.tileir.core import Value
+from tilewright.tileir.ops.control import For
+from tilewright.tileir.ops.reduce import Reduction
+from tilewright.tileir.ops.shape import Broadcast, Reshape
+from tilewright.tileir.passes.carry_partials import carry_partials
+
+
+def defer_reductions(c: Compilation) -> Preserved:
+    """Needs layouts."""
+    return carry_partials(c, _within_threads, _to_each) if c.has(For) and c.has(Reduction) else ALL
+
+
+def _within_threads(b: Builder, op: Reduction) -> Value | None:
+    layout = op.src.type.layout
+    bases = [*layout.bases(LANE), *layout.bases(WARP)] if layout else []
+    keep = tuple(reduce(or_, (basis[axis] for basis in bases), 0) for axis in op.axes)
+    if not any(keep):
+        return None
+    part = b.value(ReduceBits(src=op.src, keep=keep, kind=op.kind, **op.attributes))
+    return part.lay_out(partial_layout(layout, op.axes, keep))
+
+
+def _to_each(b: Builder, value: Value, part: Value, axes: tuple[int, ...]) -> Value:
+    shape, layout = part.type.shape, part.type.layout
+    one = tuple(1 if axis in axes else n for axis, n in enumerate(shape))
+    if value.type.shape:
+        column = b.value(Reshape(src=value, shape=one)).lay_out(transform.reshape(value.type.layout, one))
+        value = converted(b, column, transform.within(layout, one))
+    return b.value(Broadcast(src=value, shape=shape)).lay_out(layout)
