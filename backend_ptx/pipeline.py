@@ -35,6 +35,7 @@ from tilewright.backend_ptx.passes.stores.split_stores import split_stores
 from tilewright.backend_ptx.targets import Target
 from tilewright.backend_ptx.verifier import verify_machine
 from tilewright.tileir.core import Function
+from tilewright.tileir.passes.join_bounds import join_bounds
 from tilewright.tileir.passes.manager import Observer, Order, Pass, PassManager
 from tilewright.tileir.passes.widen_reductions import widen_reductions
 
@@ -43,6 +44,7 @@ PIPELINE: Final[tuple[Pass[Compilation], ...]] = (
     widen_reductions,
     order_blocks,
     split_loops,
+    join_bounds,
     form_clusters,
     share_reciprocals,
     mask_paddings,
@@ -75,6 +77,8 @@ ORDER: Final[tuple[Order[Compilation], ...]] = (
     (widen_reductions, form_clusters, "CTAs exchange elements of at least 32 bits"),
     (widen_reductions, split_reductions, "a reduction that another one merges has become that one"),
     (order_blocks, split_loops, "the parts of a loop do not show how many iterations it has"),
+    (split_loops, join_bounds, "a comparison with a minimum does not show where a mask begins"),
+    (join_bounds, assign_layouts, "it makes tiles, which need layouts"),
     (split_loops, form_clusters, "all CTAs of a cluster run the same iterations of each part of a loop"),
     (share_reciprocals, assign_layouts, "it makes tiles, which need layouts"),
     (form_clusters, mask_paddings, "its tiles are the sub-tiles of each CTA"),

@@ -21,6 +21,7 @@ SHOWN = {
     "widen_reductions": Shown("reduce_axes"),
     "order_blocks": Shown("triangle"),
     "split_loops": Shown("masked_blocks"),
+    "join_bounds": Shown("two_limits"),
     "form_clusters": Shown("gemm_bf16", ctas=2),
     "share_reciprocals": Shown("normalise_rows"),
     "mask_paddings": Shown("running_max"),
