@@ -39,9 +39,9 @@ STEPS: Final[dict[type[Reduction], tuple[type[Op], ...]]] = {
     ReduceSum: (Add, Fma), ReduceMax: (Max,), ReduceMin: (Min,)}
 """The ops that add one more result of a reduction to those of the iterations before."""
 
-Split = Callable[[Builder, Reduction], Value | None]
-"""Emits the part of a reduction that stays in the loop, whose axes then have one element for each partial result. None,
-with nothing emitted, where that is the whole reduction."""
+Split = Callable[[Builder, Reduction, Value], Value | None]
+"""Emits the part of a reduction that stays in the loop, whose axes then have one element for each partial result; given
+what the loop carries now, too. None, with nothing emitted, where that is the whole reduction or takes too much room."""
 Spread = Callable[[Builder, Value, Value, tuple[int, ...]], Value]
 """Emits a value that stands beside the reduction's result for each of its partial results: given the value, those, and
 their axes."""
@@ -114,7 +114,7 @@ class _Pass:
         """Change the loop, if all it takes is there."""
         axes, reduced = found.reduced.axes, found.reduced
         before, at_reduction, at_step = (Builder(Block(), op.span) for op in (found.loop, reduced, found.step))
-        part = self.split(at_reduction, reduced)
+        part = self.split(at_reduction, reduced, found.result)
         start = None if part is None else self._start(before, found, part)
         if part is None or start is None:
             return

@@ -14,17 +14,20 @@ from operator import or_
 
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts import transform
-from tilewright.backend_ptx.layouts.flat import LANE, WARP
+from tilewright.backend_ptx.layouts.flat import LANE, REGISTER, WARP
 from tilewright.backend_ptx.layouts.reduced import partial_layout
 from tilewright.backend_ptx.ops.layout import converted
 from tilewright.backend_ptx.ops.reduce import ReduceBits
 from tilewright.tileir.analysis.unit import ALL, Preserved
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Value
+from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.control import For
 from tilewright.tileir.ops.reduce import Reduction
 from tilewright.tileir.ops.shape import Broadcast, Reshape
 from tilewright.tileir.passes.carry_partials import carry_partials
+
+FEW = 8  # registers of partial results, where the loop carries the sum in a layout of fewer
 
 
 def defer_reductions(c: Compilation) -> Preserved:
@@ -32,14 +35,18 @@ def defer_reductions(c: Compilation) -> Preserved:
     return carry_partials(c, _within_threads, _to_each) if c.has(For) and c.has(Reduction) else ALL
 
 
-def _within_threads(b: Builder, op: Reduction) -> Value | None:
+def _within_threads(b: Builder, op: Reduction, carried: Value) -> Value | None:
     layout = op.src.type.layout
     bases = [*layout.bases(LANE), *layout.bases(WARP)] if layout else []
     keep = tuple(reduce(or_, (basis[axis] for basis in bases), 0) for axis in op.axes)
-    if not any(keep):
+    partial = partial_layout(layout, op.axes, keep) if any(keep) else None
+    if partial is None or _registers(partial) > max(FEW, _registers(carried.type.layout)):
         return None
-    part = b.value(ReduceBits(src=op.src, keep=keep, kind=op.kind, **op.attributes))
-    return part.lay_out(partial_layout(layout, op.axes, keep))
+    return b.value(ReduceBits(src=op.src, keep=keep, kind=op.kind, **op.attributes)).lay_out(partial)
+
+
+def _registers(layout: Layout | None) -> int:
+    return 1 << len(layout.bases(REGISTER)) if layout else 1
 
 
 def _to_each(b: Builder, value: Value, part: Value, axes: tuple[int, ...]) -> Value:
