@@ -20,6 +20,8 @@ Array = Annotated[Any, "array"]
 
 def dtype_of(x: Array) -> DType:
     """The element type of an array, also of a tensor without memory."""
+    if not hasattr(x, "dtype"):
+        raise TileTypeError(f"the library takes arrays, not a {type(x).__name__}", hints=["numpy.asarray makes one"])
     if isinstance(x.dtype, DType):
         return x.dtype
     return torch_dtype(x.dtype) if is_torch(type(x)) else named_dtype(str(x.dtype))

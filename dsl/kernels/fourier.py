@@ -11,22 +11,25 @@ from tilewright.kernels.declaration import library_function
 from tilewright.kernels.device import fourier as device
 from tilewright.kernels.device.common import wide
 from tilewright.kernels.launching import blocks, launch, number
-from tilewright.tileir.diagnostics import TileValueError
+from tilewright.tileir.diagnostics import TileTypeError, TileValueError
 
 LONGEST = 65536
-# Points of a block, and the longest transform that a block makes by itself; longer ones take two passes over memory.
-POINTS, LONGEST_IN_REGISTERS = 4096, 8192
+# Points of a block of short transforms, and bytes of the longest one that a block makes by itself, half of an SM's
+# registers (H100, with 8 warps: 16384 points at 1.00 of cuFFT's rate, in two passes 0.61). Longer ones take two passes.
+POINTS, MOST_BYTES_IN_REGISTERS = 2048, 16384 * 8
 # Transforms side by side in a pass of two: 16 numbers of float32 are 128 bytes of a row.
 BESIDE = 16
+# Bytes that lie between two passes, for the second one to find them in L2 (H100: 65536 points 189 us, all at once 201).
+BETWEEN = 16 << 20
 SCALES = ("backward", "ortho", "forward")
 ADJOINT = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 
 
 def radices(n: int) -> tuple[int, ...]:
-    """Factors of a power of two of at most 16, as few and as equal as can be, the larger ones first."""
+    """Factors of a power of two of at most 16, as few and as equal as can be, the smaller ones first."""
     bits = n.bit_length() - 1
     steps = blocks(bits, 4)
-    return tuple(1 << (bits + steps - 1 - k) // steps for k in range(steps))
+    return tuple(1 << (bits + k) // steps for k in range(steps))
 
 
 def scale_of(n: int, inverse: bool, norm: str) -> float:
@@ -38,7 +41,7 @@ def scale_of(n: int, inverse: bool, norm: str) -> float:
 
 def is_complex(x: Array) -> bool:
     """Whether an array is of complex numbers, of which our dtypes have none."""
-    return bool(x.is_complex()) if is_tensor(x) else "complex" in str(x.dtype)
+    return bool(x.is_complex()) if is_tensor(x) else "complex" in str(getattr(x, "dtype", None))
 
 
 def parts_of(x: Array) -> Array:
@@ -48,11 +51,18 @@ def parts_of(x: Array) -> Array:
     return x.view(x.real.dtype).reshape((*x.shape, 2))
 
 
+def library_of(x: Array) -> Any:
+    """The module of an array of complex numbers. TileTypeError for one that is not known to fill arrays."""
+    found = sys.modules.get("torch" if is_tensor(x) else type(x).__module__.partition(".")[0])
+    if not hasattr(found, "empty"):
+        raise TileTypeError(f"fft: x is a complex {type(x).__name__}; arrays of NumPy, torch and CuPy are taken",
+                            hints=["pass pairs of floats, or launch the library's kernel by tw.jax.call inside JAX"])
+    return found
+
+
 def contiguous(x: Array) -> Array:
     """An array of complex numbers, as a copy where it is not contiguous."""
-    if is_tensor(x):
-        return x.resolve_conj().contiguous()
-    return sys.modules[type(x).__module__.partition(".")[0]].ascontiguousarray(x)
+    return x.resolve_conj().contiguous() if is_tensor(x) else library_of(x).ascontiguousarray(x)
 
 
 def _result(x: Array, out: Array | None) -> Array:
@@ -60,8 +70,7 @@ def _result(x: Array, out: Array | None) -> Array:
     if not is_complex(x):
         return output("fft", out, x, x.shape)
     if out is None:
-        library = sys.modules["torch" if is_tensor(x) else type(x).__module__.partition(".")[0]]
-        return library.empty(tuple(x.shape), dtype=x.dtype, **({"device": x.device} if is_tensor(x) else {}))
+        return library_of(x).empty(tuple(x.shape), dtype=x.dtype, **({"device": x.device} if is_tensor(x) else {}))
     if tuple(out.shape) != tuple(x.shape) or out.dtype != x.dtype:
         raise TileValueError(f"fft: out has the shape {tuple(out.shape)} and the dtype {out.dtype}; the result has "
                              f"{tuple(x.shape)} and {x.dtype}")
@@ -95,8 +104,8 @@ def fft(x: Array, inverse: bool = False, norm: str = "backward", *, out: Array |
     Options: `inverse` gives the inverse transform; `norm` says what is scaled, as in NumPy: "backward" divides inverse
         transforms by n, "forward" the others, "ortho" both by its square root; `out`, an array like `x` to write to,
         contiguous.
-    Result: an array of the shape and dtype of `x`. Transforms of more than 8192 points take two passes over memory, and
-        an array of the size of `x` between them.
+    Result: an array of the shape and dtype of `x`. Transforms of more than 16384 points (8192 of float64) take two
+        passes, some of them at a time, with at most 16 MiB between the passes.
     Errors: TileTypeError for another dtype; TileValueError for another length, and for an unknown norm.
 
     Example:
@@ -122,15 +131,19 @@ def fft(x: Array, inverse: bool = False, norm: str = "backward", *, out: Array |
     source = view(x if pairs else parts_of(contiguous(x)), (m, n, 2))
     target = view_of_output("fft", result if pairs else parts_of(result), (m, n, 2))
     scale = scale_of(n, inverse, norm)
-    if n <= LONGEST_IN_REGISTERS:
+    dtype = wide(dtype_of(source))
+    if 2 * n * dtype.bytes <= MOST_BYTES_IN_REGISTERS:
         rows = max(1, POINTS // n)
         launch(device.fourier_rows, (blocks(m, rows),), source, target, inverse, scale, rows, radices(n))
         return result
     across = 1 << (n.bit_length() - 1) // 2
     along = n // across
-    between = empty(source, (m, across, along, 2), wide(dtype_of(source)))
-    launch(device.fourier_columns, (m, along // BESIDE), view(source, (m, across, along, 2)), between, inverse, BESIDE,
-           radices(across))
-    launch(device.fourier_turned_rows, (m, across // BESIDE), between, view(target, (m, along, across, 2)), inverse,
-           scale, BESIDE, radices(along))
+    source, target = view(source, (m, across, along, 2)), view(target, (m, along, across, 2))
+    most = max(1, min(number(m), BETWEEN // (2 * n * dtype.bytes)))
+    between = empty(source, (most, across, along, 2), dtype)
+    for first in range(0, number(m), most):
+        now = min(most, number(m) - first)
+        launch(device.fourier_columns, (now, along // BESIDE), source, between, first, inverse, BESIDE, radices(across))
+        launch(device.fourier_turned_rows, (now, across // BESIDE), between, target, first, inverse, scale, BESIDE,
+               radices(along))
     return result

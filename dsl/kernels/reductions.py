@@ -46,6 +46,8 @@ def reduce_backward_reference(grad: Any, x: Any, op: str, axis: Sequence[int] | 
 def _axes(function: str, rank: int, axis: Sequence[int] | None) -> list[int]:
     if axis is None:
         return list(range(rank))
+    if not isinstance(axis, Sequence):
+        raise TileTypeError(f"{function}: axis is {axis!r}; it must be a tuple of axes, such as ({axis!r},), or None")
     found = [axis_of(function, a, rank) for a in axis]
     if len(set(found)) < len(found):
         raise TileValueError(f"{function}: axis {tuple(axis)} names an axis twice")

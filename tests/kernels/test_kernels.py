@@ -141,10 +141,19 @@ def test_arrays_of_unknown_libraries() -> None:
     """They are refused with what to do."""
 
     class Strange:
-        dtype, shape = np.dtype(np.float32), (2, 3)
+        dtype: Any = np.dtype(np.float32)
+        shape = 2, 3
 
     with pytest.raises(tw.TileTypeError, match="does not know how to allocate an array beside one of Strange"):
         tk.softmax(Strange())
+    Strange.dtype, Strange.shape = np.dtype(np.complex64), (2, 4)
+    with pytest.raises(tw.TileTypeError, match="complex Strange; arrays of NumPy, torch and CuPy are taken"):
+        tk.fft(Strange())
+    for function in (tk.softmax, tk.fft):
+        with pytest.raises(tw.TileTypeError, match="the library takes arrays, not a list"):
+            function([[1.0, 2.0]])
+    with pytest.raises(tw.TileTypeError, match=r"axis is 1; it must be a tuple of axes, such as \(1,\), or None"):
+        tk.DECLARED["reduce"](np.ones((2, 3)), "sum", 1)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=lambda d: np.dtype(d).name)
@@ -195,9 +204,10 @@ def test_complex_numbers() -> None:
 
 
 def test_transforms_in_two_passes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fourier, "LONGEST_IN_REGISTERS", 64)
+    monkeypatch.setattr(fourier, "MOST_BYTES_IN_REGISTERS", 64 * 8)
     monkeypatch.setattr(fourier, "BESIDE", 8)
-    check("fft", (maker(np.float32)(2, 128, 2), True, "ortho"), np.float32)
+    monkeypatch.setattr(fourier, "BETWEEN", 2 * 128 * 8)
+    check("fft", (maker(np.float32)(3, 128, 2), True, "ortho"), np.float32)
 
 
 def test_samples_have_their_probabilities() -> None:

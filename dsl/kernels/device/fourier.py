@@ -166,22 +166,23 @@ def fourier_rows(x: Rows, out: Rows, inverse: tw.Constant[bool], scale: tw.Const
 
 
 @tw.tile_kernel
-def fourier_columns(x: Matrices, out: Matrices, inverse: tw.Constant[bool], columns: tw.Constant[int],
+def fourier_columns(x: Matrices, out: Matrices, first, inverse: tw.Constant[bool], columns: tw.Constant[int],
                     radices: tw.Constant[tuple[int, ...]]):
-    """The first pass over rows of n * k numbers. x, out: (m, n, k, 2): transforms along n, the product of the radices;
-    element (a, b) of the result is turned by the root of n * k to the power a * b. A block takes `columns` of them."""
+    """The first pass over rows of n * k numbers. x: (m, n, k, 2), out: (some of m, n, k, 2), those from `first` on:
+    transforms along n, the product of the radices; element (a, b) of the result is turned by the root of n * k to the
+    power a * b. A block takes `columns` of them."""
     i, j, n = tw.bid(0), tw.bid(1), x.shape[1]
-    v = pair(load_wide(x, (i, 0, j, 0), (1, n, columns, 2)), (1, n * columns), inverse)
+    v = pair(load_wide(x, (first + i, 0, j, 0), (1, n, columns, 2)), (1, n * columns), inverse)
     v = transforms(v, radices, columns, (j * columns, n * x.shape[2]))
     store_as(out, (i, 0, j, 0), unpaired(v, (1, n, columns, 2), inverse, 1))
 
 
 @tw.tile_kernel
-def fourier_turned_rows(x: Matrices, out: Matrices, inverse: tw.Constant[bool], scale: tw.Constant[float],
+def fourier_turned_rows(x: Matrices, out: Matrices, first, inverse: tw.Constant[bool], scale: tw.Constant[float],
                         rows: tw.Constant[int], radices: tw.Constant[tuple[int, ...]]):
-    """The second pass. x: (m, n, k, 2), out: (m, k, n, 2): transforms along k, the product of the radices, whose
-    results are columns. A block takes `rows` of them."""
+    """The second pass. x: (some of m, n, k, 2), out: (m, k, n, 2): transforms along k, the product of the radices,
+    whose results are columns. A block takes `rows` of them."""
     i, j, k = tw.bid(0), tw.bid(1), x.shape[2]
     v = transforms(pair(load_wide(x, (i, j, 0, 0), (1, rows, k, 2)), (rows, k), inverse), radices, 1, None)
     t = unpaired(v, (rows, k, 2), inverse, scale).permute((1, 0, 2))
-    store_as(out, (i, 0, j, 0), t.reshape((1, k, rows, 2)))
+    store_as(out, (first + i, 0, j, 0), t.reshape((1, k, rows, 2)))
