@@ -8,7 +8,7 @@ from itertools import product
 from math import prod
 
 from tilewright.combining.beside import beside
-from tilewright.combining.costs import cost
+from tilewright.combining.costs import cost, recomputing
 from tilewright.combining.fused import (
     Behind,
     Beside,
@@ -223,14 +223,21 @@ class _Planner:
         if not set(group.piece.slots if group.piece else ()) & set(new.piece.slots if new.piece else ()) and (
                 apart_ > SMALL):
             return "they share no array, and are not so short that one launch would be felt"
-        if after.seconds > apart_ * 1.001:
-            return (f"on {self.device.title} it would take at least {_us(after.seconds)}, but {_us(apart_)} in two "
-                    f"launches ({_why(after)})")
+        again = self.again(joined.recipe, group, before[1]) if apart_ > SMALL else 0.0
+        if after.seconds + again > apart_ * 1.001:
+            return (f"on {self.device.title} it would take at least {_us(after.seconds + again)}, but {_us(apart_)} in "
+                    f"two launches ({'recomputing bounds it' if again else _why(after)})")
         saved = sum(e.dram_bytes[0] for e in before if e is not None) - after.dram_bytes[0]
         how = "computed where it is loaded" if isinstance(joined.recipe, Within) else "in one launch, block by block"
         self.plan.decisions.append(f"{new.name} is fused with {group.name}: {how}; {saved} bytes less to move, at "
                                    f"least {_us(after.seconds)} in the place of {_us(apart_)} on {self.device.title}")
         return joined
+
+    def again(self, recipe: Recipe, group: Group, consumer: Estimate | None) -> float:
+        """Seconds for what is rematerialised wherever it is loaded."""
+        if not isinstance(recipe, Within) or group.piece is None or consumer is None:
+            return 0.0
+        return recomputing(group.piece, recipe.slot, consumer, self.graph, self.device)
 
     def estimated(self, group: Group) -> Estimate | None:
         if group.estimate is None and group.piece is not None:
