@@ -63,14 +63,22 @@ def philox(t: Translator, seed: Val, sequence: Val, counter: Val = 0, /) -> Val:
     return _words(t, "random.philox", seed, sequence, counter)
 
 
+def _place(t: Translator, op: str, offset: Val) -> tuple[Value, Value]:
+    """Which of the four words of a counter an offset means, and the counter. It is taken of the first word's offset, so
+    that a backend finds it to be one number for neighbours, wherever in a tile they are."""
+    _integer(t, op, "offset", offset)
+    place = binary(t, "bitwise_and", offset, 3)
+    first = _integer(t, op, "offset", binary(t, "sub", offset, place))
+    return cast(t, place, int32), binary(t, "bitwise_rshift", first, 2)
+
+
 def _bits(t: Translator, op: str, seed: Val, sequence: Val, offset: Val) -> Value:
     """Word `offset` of a sequence."""
     constant = known(offset)
     if isinstance(constant, int) and is_loose(offset):
         return _words(t, op, seed, sequence, constant % (1 << 64) // 4)[constant % 4]
-    position = _integer(t, op, "offset", offset)
-    words = _words(t, op, seed, sequence, binary(t, "bitwise_rshift", position, 2))
-    place = cast(t, binary(t, "bitwise_and", position, 3), int32)
+    place, counter = _place(t, op, offset)
+    words = _words(t, op, seed, sequence, counter)
     low, high = (where(t, binary(t, "equal", binary(t, "bitwise_and", place, 1), 0), words[i], words[i + 1])
                  for i in (0, 2))
     return where(t, binary(t, "less", place, 2), low, high)  # type: ignore[no-any-return]
@@ -150,9 +158,8 @@ def normal(t: Translator, seed: Val, sequence: Val, offset: Val = 0, /, *, dtype
         words = _words(t, "random.normal", seed, sequence, constant % (1 << 64) // 4)
         first, second = words[constant % 4 // 2 * 2: constant % 4 // 2 * 2 + 2]
         return binary(t, "mul", _radius(t, first), unary(t, "sin" if constant % 2 else "cos", _angle(t, second)))
-    position = _integer(t, "random.normal", "offset", offset)
-    words = _words(t, "random.normal", seed, sequence, binary(t, "bitwise_rshift", position, 2))
-    place = cast(t, binary(t, "bitwise_and", position, 3), int32)
+    place, counter = _place(t, "random.normal", offset)
+    words = _words(t, "random.normal", seed, sequence, counter)
     first, second = (where(t, binary(t, "less", place, 2), words[i], words[i + 2]) for i in (0, 1))
     angle = _angle(t, second)
     odd = binary(t, "equal", binary(t, "bitwise_and", place, 1), 1)

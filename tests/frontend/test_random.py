@@ -117,6 +117,19 @@ def test_the_launch_geometry_changes_nothing(kind: str, dtype: Any) -> None:
     assert np.array_equal(drawn(kind, 3000, dtype, tile=64), drawn(kind, 3000, dtype, tile=1024))
 
 
+@ct.tile_kernel
+def in_a_row(out, seed, tile: ct.Constant[int]):
+    i = ct.bid(0)
+    ct.store(out, i, ct.random.bits(seed, 0, i * tile + ct.arange(tile, dtype=ct.int32)))
+
+
+def test_four_words_in_a_row_are_made_at_once() -> None:
+    """Each thread stores eight words, in two places: two counters of 20 multiplications. 512 words further on, LLVM did
+    not see that four offsets have one counter, and made five."""
+    ptx = in_a_row.ptx(ct.spec("u32[?]"), 7, 1024, target="sm_90a")
+    assert ptx.count(".maxntid 128") == 1 and 20 < ptx.count("mul.hi.u32") <= 40
+
+
 def chi_square(counts: Any, expected: float) -> float:
     """How many standard deviations the statistic is from its mean, by Wilson and Hilferty."""
     k = len(counts) - 1
