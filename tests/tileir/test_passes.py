@@ -67,6 +67,21 @@ def results(function: Function, seed: int, chunked: bool) -> list[np.ndarray]:
     return [arg for arg in args if isinstance(arg, np.ndarray)] + lists
 
 
+def test_a_foreign_function_of_repeated_scalars_is_called_once() -> None:
+    text = """func @k(%x: array<?xi32, strides=1>, %n: i32) {
+  %zero: i32 = constant(value=0, type=tile<i32>)
+  %tile: tile<8xi32> = broadcast(src=%n, shape=(8))
+  %made: tile<8xi32> = foreign(args=(%tile, %tile), name="lop3.b32.ba3b3dab7198c13f", dtype=i32)
+  store(array=%x, index=(%zero), value=%made, steps=(8), order=(0))
+  return()
+}
+"""
+    function = parse(text)
+    run_named("canonicalise", function)
+    [call] = [op for op in function.walk() if op.opcode == "foreign"]
+    assert call.results[0].type.shape == ()
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32), st.integers(5, 45), st.booleans())
 def test_passes_change_no_bit(seed: int, size: int, chunked: bool) -> None:

@@ -68,8 +68,9 @@ def computed_once(op: Op, rewriter: Rewriter) -> Value | None:
             scalars[operand] = rewriter.constant(value, TileType(operand.type.dtype))
         else:
             return None
-    given = {name: getattr(op, name) for name, field in op.fields.items()}
-    given = {name: scalars.get(v, v) if isinstance(v, Value) else v for name, v in given.items()}
+    given = {name: getattr(op, name) for name in op.fields}
+    for name, many in op._operand_fields:
+        given[name] = tuple(scalars[v] for v in given[name]) if many else scalars.get(given[name])
     result = rewriter.offer(type(op)(**given))
     return rewriter.offer(shape.Broadcast(src=result, shape=type_.shape))
 
