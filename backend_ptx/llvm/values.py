@@ -1,4 +1,4 @@
-"""SSA values of the builder: scalars, vectors, vectors known by their parts, phis.
+"""SSA values of the builder: scalars, vectors, vectors known by their parts or as lanes of others, phis.
 
 LLVM spends much time on `insertelement` chains, wide vectors and wide phis: it takes each apart again, over several
 passes. So a vector that was made of scalars or of shorter vectors keeps them (`Parts`), and reaches the text only where
@@ -106,6 +106,30 @@ class Parts(Tracked):
             names, lanes = joined, 2 * lanes
 
 
+class Shuffled(Tracked):
+    """A vector known as lanes of another one, of which shuffles of it take what they need: as `Parts`, it is defined if
+    anything reads it whole. LLVM takes each wide shuffle apart, lane by lane."""
+
+    __slots__ = ("source", "lanes", "tail")
+
+    def __init__(self, name: str, source: Val, lanes: Sequence[int], tail: str) -> None:
+        super().__init__(source.elem, len(lanes), name)
+        self.source, self.lanes, self.tail = source, lanes, tail
+
+    def definition(self) -> str:
+        return f"  {self.name} = {shuffle_text(self.source, 'poison', self.lanes)}{self.tail}"
+
+    def need(self) -> None:
+        super().need()
+        need([self.source])
+
+
+def shuffle_text(a: Val, other: str, lanes: Sequence[int]) -> str:
+    """Lanes chosen from two vectors of one type."""
+    mask = f"<{', '.join([f'i32 {i}' for i in lanes])}>" if any(lanes) else "zeroinitializer"
+    return f"shufflevector {a}, {a.type} {other}, <{len(lanes)} x i32> {mask}"
+
+
 def chosen_parts(lanes: Sequence[int], per: int) -> Sequence[int] | None:
     """Which parts of `per` lanes (0: scalars) some lanes are in a row, None where they cut parts."""
     if not per:
@@ -118,11 +142,11 @@ def chosen_parts(lanes: Sequence[int], per: int) -> Sequence[int] | None:
 
 
 class Definition:
-    """The place in the text where a vector of parts would be defined."""
+    """The place in the text where a vector that is known otherwise would be defined."""
 
     __slots__ = ("value",)
 
-    def __init__(self, value: Parts) -> None:
+    def __init__(self, value: Parts | Shuffled) -> None:
         self.value = value
 
     def __str__(self) -> str:

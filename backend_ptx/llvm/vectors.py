@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import reduce
+from typing import TypeVar
 
 from tilewright.backend_ptx.llvm.emitter import Emitter
-from tilewright.backend_ptx.llvm.values import Definition, Parts, Val, chosen_parts
+from tilewright.backend_ptx.llvm.values import Definition, Parts, Shuffled, Val, chosen_parts, shuffle_text
+
+Lazy = TypeVar("Lazy", Parts, Shuffled)
 
 
 class Vectors(Emitter):
@@ -21,7 +24,7 @@ class Vectors(Emitter):
         one = self.emit(v.elem, n, f"insertelement <{n} x {v.elem}> poison, {v}, i32 0")
         if n == 1:
             return one
-        return self.emit(v.elem, n, f"shufflevector {one}, {one.type} poison, <{n} x i32> zeroinitializer")
+        return self._defined(Shuffled(self._name(), one, (0,) * n, self.dbg))
 
     def extract(self, v: Val, i: int) -> Val:
         """Lane i; of a scalar, the scalar."""
@@ -31,6 +34,8 @@ class Vectors(Emitter):
             return self.const(v.elem, v.const)
         if isinstance(v, Parts):
             return self.extract(v.parts[i // v.per], i % v.per) if v.per else v.parts[i]
+        if isinstance(v, Shuffled):
+            return self.extract(v.source, v.lanes[i])
         # LLVM turns the lane of a sum into a sum of lanes, and takes this line for it: it shall be the sum's own.
         return self.emit(v.elem, 0, f"extractelement {v}, i32 {i}", self._places.get(v.text, ""))
 
@@ -41,10 +46,16 @@ class Vectors(Emitter):
         """A vector of scalars, or of a power of two of vectors of one length."""
         if len(parts) == 1 and parts[0].n:
             return parts[0]
+        return self._defined(Parts(self._name(), parts, self.dbg))
+
+    def _name(self) -> str:
         self._next += 1
-        out = Parts(f"%v{self._next}", parts, self.dbg)
-        self.lines.append(Definition(out))
-        return out
+        return f"%v{self._next}"
+
+    def _defined(self, value: Lazy) -> Lazy:
+        """Leave a place for the definition of a vector that is known otherwise."""
+        self.lines.append(Definition(value))
+        return value
 
     def shuffle(self, a: Val, lanes: Sequence[int], b: Val | None = None) -> Val:
         """Lanes chosen from a, or from a followed by b."""
@@ -60,10 +71,11 @@ class Vectors(Emitter):
             [part, *others] = {i // a.per for i in lanes}
             if not others:
                 return self.shuffle(known[part], [i % a.per for i in lanes])
-        other = b.text if b is not None else "poison"
-        n = len(lanes)
-        mask = ", ".join(f"i32 {i}" for i in lanes)
-        return self.emit(a.elem, n, f"shufflevector {a}, {a.type} {other}, <{n} x i32> <{mask}>")
+        if b is not None:
+            return self.emit(a.elem, len(lanes), shuffle_text(a, b.text, lanes))
+        if isinstance(a, Shuffled):
+            return self.shuffle(a.source, [a.lanes[i] for i in lanes])
+        return self._defined(Shuffled(self._name(), a, lanes, self.dbg))
 
     def concat(self, parts: Sequence[Val]) -> Val:
         """The lanes of all parts in a row; scalars count as one lane. Parts have one length each."""

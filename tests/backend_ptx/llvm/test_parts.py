@@ -58,6 +58,11 @@ def fours(b: Builder) -> Val:
     return b.concat([b.load("float", 4, b.gep(A, 4 * i), 4) for i in (0, 4)])
 
 
+def loaded(b: Builder) -> Val:
+    """A vector known by nothing else."""
+    return b.load("float", 4, A, 4)
+
+
 CASES: dict[str, tuple[Callable[[Builder], Val], np.ndarray]] = {
     "whole": (lambda b: b.vector(scalars(b)), INPUT),
     "lanes in another order": (lambda b: b.shuffle(b.vector(scalars(b)), [3, 1, 0, 7]), INPUT[[3, 1, 0, 7]]),
@@ -80,6 +85,12 @@ CASES: dict[str, tuple[Callable[[Builder], Val], np.ndarray]] = {
     "vectors and lanes": (lambda b: b.concat([fours(b), b.vector(scalars(b))]), np.tile(INPUT, 2)),
     "narrow vectors": (lambda b: b.cast("fptrunc", fours(b), "bfloat"), ROUNDED),
     "wide again": (lambda b: b.cast("fpext", halves(b), "float"), ROUNDED.astype(np.float32)),
+    "lanes of lanes": (lambda b: b.shuffle(b.shuffle(loaded(b), [3, 1, 2, 2]), [2, 0, 0, 1]), INPUT[[2, 3, 3, 1]]),
+    "lanes read whole": (lambda b: b.fadd(b.shuffle(loaded(b), [3, 0, 1, 2]), loaded(b)),
+                         INPUT[[3, 0, 1, 2]] + INPUT[:4]),
+    "lanes of a splat": (lambda b: b.shuffle(b.splat(scalars(b)[5], 8), [7, 0]), INPUT[[5, 5]]),
+    "lanes joined": (lambda b: b.concat([b.shuffle(loaded(b), [1, 0]), b.shuffle(loaded(b), [3, 2])]),
+                     INPUT[[1, 0, 3, 2]]),
     "read whole by arithmetic": (lambda b: b.fadd(b.vector(scalars(b)), fours(b)), INPUT + INPUT),
 }
 
@@ -138,6 +149,16 @@ def test_what_nobody_reads_whole_costs_nothing() -> None:
 
     text, _ = body(lanes)
     assert "insertelement" not in text and "shufflevector" not in text and "extractelement" not in text
+
+
+def test_lanes_of_lanes_are_taken_from_the_first_vector() -> None:
+    """No wide vector stands between, which LLVM would take apart and put together again."""
+    def strips(b: Builder) -> Val:
+        wide = b.shuffle(loaded(b), [i % 4 for i in range(64)])
+        return b.fadd(b.shuffle(wide, range(2)), b.splat(b.extract(wide, 5), 2))
+
+    text, _ = body(strips)
+    assert "64 x" not in text and "extractelement <4 x float>" in text
 
 
 def test_long_struct_types_are_named() -> None:

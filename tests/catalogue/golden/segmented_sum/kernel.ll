@@ -94,7 +94,7 @@ done2:
   %v83.0 = insertelement <2 x float> poison, float %v81.lane2, i32 0
   %v83 = insertelement <2 x float> %v83.0, float %v81.lane3, i32 1
   %v84 = fadd <2 x float> %v82, %v83
-  %v85 = shufflevector <2 x float> %v84, <2 x float> poison, <1 x i32> <i32 0>
+  %v85 = shufflevector <2 x float> %v84, <2 x float> poison, <1 x i32> zeroinitializer
   %v86 = shufflevector <2 x float> %v84, <2 x float> poison, <1 x i32> <i32 1>
   %v87 = fadd <1 x float> %v85, %v86
   %v88 = bitcast <1 x float> %v87 to <1 x i32>
@@ -135,7 +135,7 @@ owner3:
 done4:
   call void asm sideeffect "bar.sync 0;", "~{memory}"() #1
   %v128 = load <2 x float>, ptr addrspace(3) @shared_memory, align 8
-  %v129 = shufflevector <2 x float> %v128, <2 x float> poison, <1 x i32> <i32 0>
+  %v129 = shufflevector <2 x float> %v128, <2 x float> poison, <1 x i32> zeroinitializer
   %v130 = shufflevector <2 x float> %v128, <2 x float> poison, <1 x i32> <i32 1>
   %v131 = fadd <1 x float> %v129, %v130
   %v132 = extractelement <1 x float> %v131, i32 0

@@ -94,7 +94,7 @@ done2:
   %v81 = shufflevector <4 x float> %v80, <4 x float> poison, <2 x i32> <i32 0, i32 1>
   %v82 = shufflevector <4 x float> %v80, <4 x float> poison, <2 x i32> <i32 2, i32 3>
   %v83 = call <2 x float> @llvm.maxnum.v2f32(<2 x float> %v81, <2 x float> %v82)
-  %v84 = shufflevector <2 x float> %v83, <2 x float> poison, <1 x i32> <i32 0>
+  %v84 = shufflevector <2 x float> %v83, <2 x float> poison, <1 x i32> zeroinitializer
   %v85 = shufflevector <2 x float> %v83, <2 x float> poison, <1 x i32> <i32 1>
   %v86 = call <1 x float> @llvm.maxnum.v1f32(<1 x float> %v84, <1 x float> %v85)
   %v87 = fmul <1 x float> %v86, splat (float 0x3FF7154760000000)
@@ -155,7 +155,7 @@ done4:
   %v140 = shufflevector <4 x float> %v139, <4 x float> poison, <2 x i32> <i32 0, i32 1>
   %v141 = shufflevector <4 x float> %v139, <4 x float> poison, <2 x i32> <i32 2, i32 3>
   %v142 = fadd <2 x float> %v140, %v141
-  %v143 = shufflevector <2 x float> %v142, <2 x float> poison, <1 x i32> <i32 0>
+  %v143 = shufflevector <2 x float> %v142, <2 x float> poison, <1 x i32> zeroinitializer
   %v144 = shufflevector <2 x float> %v142, <2 x float> poison, <1 x i32> <i32 1>
   %v145 = fadd <1 x float> %v143, %v144
   %v146 = fdiv <1 x float> splat (float 0x3FF0000000000000), %v145

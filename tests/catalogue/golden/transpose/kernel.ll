@@ -186,7 +186,6 @@ entry:
   %v185 = trunc i64 %v184 to i32
   %v186 = icmp slt i32 %v20, %v185
   %v187 = and i1 %v178, %v186
-  %v188 = shufflevector <4 x float> %v166, <4 x float> poison, <1 x i32> <i32 0>
   %v189 = sext i32 %v2 to i64
   %v190 = mul i64 %v189, 32
   %v191 = sext i32 %p8 to i64
@@ -205,84 +204,77 @@ entry:
   %v204 = sext i32 %v203 to i64
   %v205 = add i64 %v202, %v204
   %v206 = getelementptr i8, ptr addrspace(1) %v198, i64 %v205
-  %v207 = extractelement <1 x float> %v188, i32 0
+  %v207 = extractelement <4 x float> %v166, i32 0
   %v208 = bitcast float %v207 to i32
   call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v206, i1 %v187, i32 %v208)
   %v209 = sub i32 %v177, 4
   %v210 = icmp slt i32 %v11, %v209
   %v211 = and i1 %v210, %v186
-  %v212 = shufflevector <4 x float> %v166, <4 x float> poison, <1 x i32> <i32 1>
   %v213 = sext i32 %p8 to i64
   %v214 = mul i64 %v213, 4
   %v215 = mul i64 %v214, 4
   %v216 = getelementptr i8, ptr addrspace(1) %v206, i64 %v215
-  %v217 = extractelement <1 x float> %v212, i32 0
+  %v217 = extractelement <4 x float> %v166, i32 1
   %v218 = bitcast float %v217 to i32
   call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v216, i1 %v211, i32 %v218)
   %v219 = sub i32 %v177, 8
   %v220 = icmp slt i32 %v11, %v219
   %v221 = and i1 %v220, %v186
-  %v222 = shufflevector <4 x float> %v166, <4 x float> poison, <1 x i32> <i32 2>
   %v223 = sext i32 %p8 to i64
   %v224 = mul i64 %v223, 4
   %v225 = mul i64 %v224, 8
   %v226 = getelementptr i8, ptr addrspace(1) %v206, i64 %v225
-  %v227 = extractelement <1 x float> %v222, i32 0
+  %v227 = extractelement <4 x float> %v166, i32 2
   %v228 = bitcast float %v227 to i32
   call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v226, i1 %v221, i32 %v228)
   %v229 = sub i32 %v177, 12
   %v230 = icmp slt i32 %v11, %v229
   %v231 = and i1 %v230, %v186
-  %v232 = shufflevector <4 x float> %v166, <4 x float> poison, <1 x i32> <i32 3>
   %v233 = sext i32 %p8 to i64
   %v234 = mul i64 %v233, 4
   %v235 = mul i64 %v234, 12
   %v236 = getelementptr i8, ptr addrspace(1) %v206, i64 %v235
-  %v237 = extractelement <1 x float> %v232, i32 0
+  %v237 = extractelement <4 x float> %v166, i32 3
   %v238 = bitcast float %v237 to i32
   call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v236, i1 %v231, i32 %v238)
   %v239 = sub i32 %v177, 16
   %v240 = icmp slt i32 %v11, %v239
   %v241 = and i1 %v240, %v186
-  %v242 = shufflevector <4 x float> %v169, <4 x float> poison, <1 x i32> <i32 0>
   %v243 = sext i32 %p8 to i64
   %v244 = mul i64 %v243, 4
   %v245 = mul i64 %v244, 16
   %v246 = getelementptr i8, ptr addrspace(1) %v206, i64 %v245
-  %v247 = extractelement <1 x float> %v242, i32 0
+  %v247 = extractelement <4 x float> %v169, i32 0
   %v248 = bitcast float %v247 to i32
   call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v246, i1 %v241, i32 %v248)
   %v249 = sub i32 %v177, 20
   %v250 = icmp slt i32 %v11, %v249
   %v251 = and i1 %v250, %v186
-  %v252 = shufflevector <4 x float> %v169, <4 x float> poison, <1 x i32> <i32 1>
   %v253 = sext i32 %p8 to i64
   %v254 = mul i64 %v253, 4
   %v255 = mul i64 %v254, 20
   %v256 = getelementptr i8, ptr addrspace(1) %v206, i64 %v255
-  %v257 = extractelement <1 x float> %v252, i32 0
+  %v257 = extractelement <4 x float> %v169, i32 1
   %v258 = bitcast float %v257 to i32
   call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v256, i1 %v251, i32 %v258)
   %v259 = sub i32 %v177, 24
   %v260 = icmp slt i32 %v11, %v259
   %v261 = and i1 %v260, %v186
-  %v262 = shufflevector <4 x float> %v169, <4 x float> poison, <1 x i32> <i32 2>
   %v263 = sext i32 %p8 to i64
   %v264 = mul i64 %v263, 4
   %v265 = mul i64 %v264, 24
   %v266 = getelementptr i8, ptr addrspace(1) %v206, i64 %v265
-  %v267 = extractelement <1 x float> %v262, i32 0
+  %v267 = extractelement <4 x float> %v169, i32 2
   %v268 = bitcast float %v267 to i32
   call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v266, i1 %v261, i32 %v268)
   %v269 = sub i32 %v177, 28
   %v270 = icmp slt i32 %v11, %v269
   %v271 = and i1 %v270, %v186
-  %v272 = shufflevector <4 x float> %v169, <4 x float> poison, <1 x i32> <i32 3>
   %v273 = sext i32 %p8 to i64
   %v274 = mul i64 %v273, 4
   %v275 = mul i64 %v274, 28
   %v276 = getelementptr i8, ptr addrspace(1) %v206, i64 %v275
-  %v277 = extractelement <1 x float> %v272, i32 0
+  %v277 = extractelement <4 x float> %v169, i32 3
   %v278 = bitcast float %v277 to i32
   call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v276, i1 %v271, i32 %v278)
   ret void

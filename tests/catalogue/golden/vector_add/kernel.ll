@@ -201,26 +201,22 @@ edge14:
   br i1 %v178, label %cut16, label %done17
 cut16:
   %v179 = and i1 %v178, %v161
-  %v180 = shufflevector <4 x float> %v146, <4 x float> poison, <1 x i32> <i32 0>
-  %v181 = extractelement <1 x float> %v180, i32 0
+  %v181 = extractelement <4 x float> %v146, i32 0
   %v182 = bitcast float %v181 to i32
   call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v153, i1 %v179, i32 %v182)
   %v183 = and i1 %v178, %v163
   %v184 = getelementptr i8, ptr addrspace(1) %v153, i64 4
-  %v185 = shufflevector <4 x float> %v146, <4 x float> poison, <1 x i32> <i32 1>
-  %v186 = extractelement <1 x float> %v185, i32 0
+  %v186 = extractelement <4 x float> %v146, i32 1
   %v187 = bitcast float %v186 to i32
   call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v184, i1 %v183, i32 %v187)
   %v188 = and i1 %v178, %v165
   %v189 = getelementptr i8, ptr addrspace(1) %v153, i64 8
-  %v190 = shufflevector <4 x float> %v146, <4 x float> poison, <1 x i32> <i32 2>
-  %v191 = extractelement <1 x float> %v190, i32 0
+  %v191 = extractelement <4 x float> %v146, i32 2
   %v192 = bitcast float %v191 to i32
   call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v189, i1 %v188, i32 %v192)
   %v193 = and i1 %v178, %v167
   %v194 = getelementptr i8, ptr addrspace(1) %v153, i64 12
-  %v195 = shufflevector <4 x float> %v146, <4 x float> poison, <1 x i32> <i32 3>
-  %v196 = extractelement <1 x float> %v195, i32 0
+  %v196 = extractelement <4 x float> %v146, i32 3
   %v197 = bitcast float %v196 to i32
   call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v194, i1 %v193, i32 %v197)
   br label %done17
