@@ -15,6 +15,7 @@ from benchmarks._check import require, spoil
 from benchmarks._timing import Row, alternate
 
 TILES = ((128, 128), (64, 128), (256, 64))
+NARROW_TILES = ((128, 128), (128, 256), (256, 64))  # of heads that leave registers for the scores of more keys
 # The wordings of the mask, and how they are called; the last is the kernel whose loop is split by hand.
 KERNELS = {"by_where": "a mask by where", "by_branch": "a mask in a branch", "by_loops": "loops split by hand"}
 SAMPLE = 64  # rows of a head that are checked
@@ -36,6 +37,10 @@ class Case:
         extra = f" window {self.window}" if self.window else f" cap {self.cap:g}" if self.cap else ""
         extra += " float8_e4m3" if self.eight else ""
         return f"{self.batch}x{self.heads}x{self.tokens}x{self.d}{' causal' if self.causal else ''}{extra}"
+
+    @property
+    def tiles(self) -> tuple[tuple[int, int], ...]:
+        return NARROW_TILES if self.d <= 64 else TILES
 
     @property
     def flops(self) -> float:
@@ -144,7 +149,7 @@ def measured(case: Case) -> Iterator[Row]:
     runs = {}
     for name, kernel in kernels().items():
         ways = {}
-        for tile in TILES:
+        for tile in case.tiles:
             what = f"{case.name} {name} {tile[0]}x{tile[1]}"
             ways[what] = arrays.run(kernel, *tile)
             arrays.check(ways[what], what)
@@ -165,7 +170,7 @@ def works(words: tuple[str, ...] = ()) -> Iterator[tuple[Case, Any, tuple[int, i
     for case in CASES:
         if not words or any(word in case.name for word in words):
             for kernel in kernels().values():
-                yield from ((case, kernel, tile) for tile in TILES)
+                yield from ((case, kernel, tile) for tile in case.tiles)
 
 
 def compile_part(part: int, parts: int) -> None:
