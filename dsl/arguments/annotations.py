@@ -179,6 +179,11 @@ class Param:
     dims: tuple[Any, ...] | None = None
 
     @property
+    def fixed(self) -> bool:
+        """Whether the argument is constant throughout: a constant, or a tuple of such."""
+        return self.constant or (bool(self.items) and all(item.fixed for item in self.items or ()))
+
+    @property
     def kind(self) -> str:
         """The annotation in a user's words, "" if there is none."""
         found = [("Literal", self.choices is not None), ("Constant", self.constant), ("ScalarInt64", self.scalar),

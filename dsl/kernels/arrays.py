@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import sys
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from typing import Annotated, Any
 from tilewright.arguments.arrays import HOST, describe, is_jax, is_torch, named_dtype, numpy_dtype, torch_dtype
 from tilewright.arguments.device_array import DeviceArray
 from tilewright.arguments.dlpack import row_major
+from tilewright.kernels.plans import noted
 from tilewright.streams.arrays import full as filled
 from tilewright.tileir.diagnostics import TileTypeError, TileValueError
 from tilewright.tileir.dtypes import DType
@@ -46,7 +48,8 @@ def zeros(like: Array, shape: Sequence[int], dtype: DType | None = None) -> Arra
 def _allocated(how: str, like: Array, shape: tuple[int, ...], dtype: DType) -> Array:
     if is_tensor(like):
         torch = sys.modules["torch"]
-        return getattr(torch, how)(shape, dtype=getattr(torch, dtype.name.rstrip("_")), device=like.device)
+        made = getattr(torch, dtype.name.rstrip("_"))
+        return noted(functools.partial(getattr(torch, how), shape, dtype=made, device=like.device))
     if isinstance(like, DeviceArray):
         if how == "empty":
             return DeviceArray(shape, row_major(shape), dtype, like.device)
@@ -75,7 +78,16 @@ def output(name: str, out: Array | None, like: Array, shape: Sequence[int], dtyp
 
 def view(x: Array, shape: Sequence[int]) -> Array:
     """The array with another shape; a copy where its strides allow no view."""
-    return x if tuple(x.shape) == tuple(shape) else x.reshape(tuple(shape))
+    return x if tuple(x.shape) == tuple(shape) else _reshaped(x, tuple(shape))
+
+
+def _reshaped(x: Array, shape: tuple[int, ...]) -> Array:
+    return noted(sys.modules["torch"].Tensor.reshape, x, shape) if is_tensor(x) else x.reshape(shape)
+
+
+def transposed(x: Array) -> Array:
+    """The view of a matrix, or of matrices, with rows and columns exchanged."""
+    return noted(sys.modules["torch"].Tensor.transpose, x, -2, -1) if is_tensor(x) else x.T
 
 
 def view_of_output(name: str, out: Array, shape: Sequence[int]) -> Array:
@@ -85,7 +97,7 @@ def view_of_output(name: str, out: Array, shape: Sequence[int]) -> Array:
     if is_tensor(out):
         if not out.is_contiguous():
             raise _no_view(name, out)
-        return out.reshape(tuple(shape))
+        return _reshaped(out, tuple(shape))
     info = describe(out)
     if info is None or (info.strides != row_major(info.shape) and 0 not in info.shape):
         raise _no_view(name, out)

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from typing import Annotated, Any, Generic, ParamSpec, TypeVar, get_args, get_origin, get_type_hints
 
+from tilewright.kernels.plans import planned
 from tilewright.tileir.diagnostics import TileValueError
 from tilewright.tracebacks import public
 
@@ -36,7 +37,7 @@ class LibraryFunction(Generic[P, R]):
         self, function: Callable[P, R], reference: Callable[..., Any], backward: Callable[..., Any] | None
     ) -> None:
         functools.update_wrapper(self, function)
-        self.plain: Callable[P, R] = public(function)
+        self.plain: Callable[P, R] = public(planned(function))
         self.reference = reference
         self.backward = backward
         self._operator: Any = None

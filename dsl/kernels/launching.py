@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.kernel import tile_kernel
+from tilewright.kernels.plans import note_launch
 
 
 def launch(kernel: tile_kernel, grid: tuple[int, ...], *args: Any) -> None:
     """Launch a kernel, unless the grid has no block: then there is nothing to compute."""
     if 0 not in grid:
-        kernel[grid](*args)
+        over = kernel[grid]
+        note_launch(over, args)
+        over(*args)
 
 
 def number(n: int) -> int:

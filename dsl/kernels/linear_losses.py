@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tilewright.kernels.arrays import Array, dtype_of, empty, zeros
+from tilewright.kernels.arrays import Array, dtype_of, empty, transposed, zeros
 from tilewright.kernels.checks import check_float, check_integer, check_rank, check_same_dtype, check_shape
 from tilewright.kernels.declaration import library_function
 from tilewright.kernels.device.common import wide
@@ -16,7 +16,7 @@ from tilewright.kernels.losses import (
     cross_entropy_backward_reference,
     cross_entropy_reference,
 )
-from tilewright.kernels.matmul import multiply, transposed
+from tilewright.kernels.matmul import multiply
 from tilewright.tileir.diagnostics import TileValueError
 
 # Rows whose logits exist at a time: enough tiles for all SMs, of 128256 classes 0.5 GB in bfloat16.

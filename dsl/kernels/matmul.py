@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from tilewright.kernels.arrays import Array, count, dtype_of, empty, is_tensor, on_host, output, rows_of, view
+from tilewright.kernels.arrays import (
+    Array,
+    count,
+    dtype_of,
+    empty,
+    on_host,
+    output,
+    rows_of,
+    transposed,
+    view,
+)
 from tilewright.kernels.arrays import view_of_output as view_of_out
 from tilewright.kernels.checks import (
     check_choice,
@@ -24,11 +34,6 @@ from tilewright.tileir.diagnostics import TileValueError
 from tilewright.tileir.dtypes import float32
 
 GROUP = 8  # rows of tiles whose operands stay in L2 while blocks walk over columns
-
-
-def transposed(x: Array) -> Array:
-    """A matrix with its axes exchanged: a view."""
-    return x.mT if is_tensor(x) else x.T
 
 
 def multiply(

@@ -122,7 +122,7 @@ class Launcher:
         self._host_plans: Any = None
         self._list_plans: Any = None
         # Parameters that the short way takes by value; all others it reads by the type of the argument alone.
-        self._constant = [p.constant for p in specialiser.params]
+        self._constant = [p.fixed for p in specialiser.params]
         self._count = len(specialiser.params)
         self.call = specialiser.call
         self.has_grid = specialiser.dimensions.has_grid

@@ -254,14 +254,20 @@ _kept: list[Words] = []
 
 def _constant(made: Words, arg: Any) -> None:
     kind = type(arg)
-    if kind is int and -(1 << 63) <= arg < 1 << 63:
+    if _is_int64(arg):
         made.set(kind=Expected.CONSTANT_INT, type=id(int), value=arg)
+    elif kind is tuple and all(map(_is_int64, arg)):
+        made.set(kind=Expected.CONSTANT_INTS, type=id(tuple), value=len(arg), extents=made.array(arg))
     elif kind is float:
         made.set(kind=Expected.CONSTANT_FLOAT, type=id(float), value=struct.unpack("<q", struct.pack("<d", arg))[0])
     elif kind is bool or isinstance(arg, _BY_IDENTITY) or _is_frozen(kind):
         made.set(kind=Expected.CONSTANT, type=made.object(arg))
     else:
         raise Unknown
+
+
+def _is_int64(arg: Any) -> bool:
+    return type(arg) is int and -(1 << 63) <= arg < 1 << 63
 
 
 def _is_frozen(kind: type) -> bool:

@@ -370,6 +370,20 @@ def test_constants_of_other_classes(cuda: FakeCuda) -> None:
     assert not by_code(cuda, shift[1], x, Shift(3)) and not by_code(cuda, shift[1], x, Shift(4))
 
 
+def test_constants_in_tuples(cuda: FakeCuda) -> None:
+    """Ints in a tuple are known by their values, also where the annotation is one of a tuple."""
+    @tw.tile_kernel
+    def shift(x, how: tw.Constant[tuple[int, int]], more: tw.Constant[Any]):
+        tw.store(x, 0, tw.load(x, 0, 16) + how[0] + how[1] + more[0])
+
+    [x, _, _], number = three(), 1 << 40
+    taught(shift[1], x, (1, -number), (number,))
+    assert by_code(cuda, shift[1], x, (1, -number), (number,))
+    for how, more in (((1, number), (number,)), ((True, -number), (number,)), ((1, -number), (number, 1)),
+                      ((1, -number), (float(number),))):
+        assert not by_code(cuda, shift[1], x, how, more)
+
+
 def test_the_shapes_of_a_model_stay_known(cuda: FakeCuda) -> None:
     add = make_add()
     sets: list[Any] = [(*three(n), 16) for n in range(100, 120)]

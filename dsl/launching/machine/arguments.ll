@@ -1,8 +1,30 @@
 ; The arguments of a launch: is each what is expected? If so, its bits go into its slot.
 
+; Is an item of a tuple this int? `pair`: the tuple, and its argument.
+define internal i1 @item(ptr %pair, i64 %i) alwaysinline #0 {
+  %value = alloca i64
+  %tuple = call ptr @part(ptr %pair, i32 0)
+  %argument = call ptr @part(ptr %pair, i32 1)
+  %object = call ptr @PyTuple_GetItem(ptr %tuple, i64 %i)
+  %is_int = call i1 @is_exactly(ptr %object, ptr $object.int)
+  br i1 %is_int, label %read, label %no
+read:
+  %wanted_at = call ptr @address(ptr %argument, i64 $A.extents)
+  %place = getelementptr i64, ptr %wanted_at, i64 %i
+  %wanted = load i64, ptr %place
+  %whole = call i1 @as_number(ptr %object, ptr %value)
+  %number = load i64, ptr %value
+  %equal = icmp eq i64 %number, %wanted
+  %good = and i1 %whole, %equal
+  ret i1 %good
+no:
+  ret i1 false
+}
+
 define internal i1 @argument(ptr %call, i64 %i) #0 {
 entry:
   %value = alloca i64
+  %pair = alloca [2 x ptr]
   %known = call ptr @part(ptr %call, i32 0)
   %given = call ptr @part(ptr %call, i32 1)
   %slots = call ptr @part(ptr %call, i32 2)
@@ -38,7 +60,8 @@ by_kind:
                                i64 $kind.float64, label %float
                                i64 $kind.tensor, label %tensor
                                i64 $kind.array, label %array
-                               i64 $kind.held, label %held]
+                               i64 $kind.held, label %held
+                               i64 $kind.constant_ints, label %constant_ints]
 constant_int:
   %whole = call i1 @as_number(ptr %object, ptr %value)
   %number = load i64, ptr %value
@@ -81,6 +104,17 @@ array:
 held:
   %c = call i1 @held(ptr %call, ptr %argument, ptr %object)
   ret i1 %c
+constant_ints:
+  %wanted_size = call i64 @word(ptr %argument, i64 $A.value)
+  %size = call i64 @PyTuple_Size(ptr %object)
+  %as_long = icmp eq i64 %size, %wanted_size
+  br i1 %as_long, label %items, label %no
+items:
+  store ptr %object, ptr %pair
+  %second = getelementptr ptr, ptr %pair, i32 1
+  store ptr %argument, ptr %second
+  %all = call i1 @each(i64 %size, ptr @item, ptr %pair)
+  ret i1 %all
 no:
   ret i1 false
 }

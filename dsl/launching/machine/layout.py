@@ -33,8 +33,8 @@ RECORD = "number", "start", "stop", "thread", "stream", "before", "after"
 
 
 class Expected(enum.IntEnum):
-    """What an argument must be: this very object, this number, or any of its type. A TENSOR is read by DLPack's table,
-    one that is HELD by torch's own functions on its handle."""
+    """What an argument must be: this very object, this number or tuple of ints, or any of its type. A TENSOR is read by
+    DLPack's table, one that is HELD by torch's own functions on its handle."""
 
     CONSTANT = 0
     CONSTANT_INT = 1
@@ -46,6 +46,7 @@ class Expected(enum.IntEnum):
     TENSOR = 7
     ARRAY = 8
     HELD = 9
+    CONSTANT_INTS = 10
 
 
 # Exported functions of CPython alone; of its structs, PyMethodDef (native.py).
