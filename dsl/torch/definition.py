@@ -16,7 +16,7 @@ from tilewright.launching.recording import recorded
 from tilewright.torch.batching import loop_over_batch
 from tilewright.torch.derived import derive
 from tilewright.torch.effects import checked, mutated_by_example, tensors_in
-from tilewright.torch.gradients import register_backward
+from tilewright.torch.gradients import register_backward, replace_autograd
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def _refuse_leaves(operator: Any, positions: Sequence[int]) -> None:
                         "gradient; call it under torch.no_grad(), or write one that returns a new tensor")
         return rest(keyset, *args, **named)
 
-    operator._lib.impl(operator._name, autograd, "Autograd", with_keyset=True, allow_override=True)
+    replace_autograd(operator, autograd)
 
 
 def _register_gradient(operator: Any, function: Callable[..., Any], backward: Any, params: Sequence[str]) -> None:

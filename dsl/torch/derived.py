@@ -17,7 +17,7 @@ from tilewright.launching.tracing import RecordedLaunch
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
 from tilewright.torch.batching import loop_over_batch
 from tilewright.torch.faking import run_on_fakes, storage, written_names
-from tilewright.torch.gradients import save, saved_values
+from tilewright.torch.gradients import register_gradient, save, saved_values
 
 
 class View(NamedTuple):
@@ -89,7 +89,7 @@ def _use(operator: Any, second: Any) -> None:
         return tuple(_gradient_of(arg, want, found)
                      for arg, want in zip(args[:ctx.tilewright_inputs], ctx.needs_input_grad, strict=True))
 
-    operator.register_autograd(gradient, setup_context=setup)
+    register_gradient(operator, gradient, setup)
 
 
 def _needed(arg: Any, want: Any) -> Iterator[tuple[bool, Any]]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -42,7 +43,60 @@ def register_backward(operator: Any, backward: Any, params: Sequence[str]) -> No
         out = iter(given)
         return tuple(next(out) if is_tensor else None for is_tensor in tensors)
 
+    register_gradient(operator, gradient, setup)
+
+
+def register_gradient(operator: Any, gradient: Callable[..., Any], setup: Callable[..., Any]) -> None:
+    """As `operator.register_autograd`, by a way that asks the schema once for what calls leave out: torch does so at
+    each call, which takes longer than all else. Lists of tensors, and arguments by name alone, go torch's way."""
     operator.register_autograd(gradient, setup_context=setup)
+    schema = operator._opoverload._schema
+    listed = [str(each.type) for each in (*schema.arguments, *schema.returns) if "List[" in str(each.type)]
+    if not any("Tensor" in kind for kind in listed) and not any(a.kwarg_only for a in schema.arguments):
+        replace_autograd(operator, _recording(operator, [a.default_value for a in schema.arguments]))
+
+
+def replace_autograd(operator: Any, kernel: Callable[..., Any]) -> None:
+    """Let a kernel take the place of torch's under the key "Autograd": torch warns of the first one of a process."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Warning only once for all operators")
+        operator._lib.impl(operator._name, kernel, "Autograd", with_keyset=True, allow_override=True)
+
+
+def _recording(operator: Any, defaults: Sequence[Any]) -> Callable[..., Any]:
+    """The kernel under the key "Autograd" of an operator whose parameters have these defaults (None where there is
+    none)."""
+    overload, after, left_out = operator._opoverload, torch._C._after_autograd_keyset, tuple(defaults)
+
+    class WithGradient(torch.autograd.Function):  # type: ignore[misc]  # torch is not there for mypy
+        @staticmethod
+        def forward(ctx: Any, *args: Any) -> Any:
+            *given, keyset = args
+            with torch._C._AutoDispatchBelowAutograd():
+                result = overload.redispatch(keyset & after, *given)
+                operator._setup_context_fn(ctx=ctx, inputs=(*given, *left_out[len(given):]), output=result)
+            return result
+
+        @staticmethod
+        def backward(ctx: Any, *grads: Any) -> Any:
+            needed = ctx.needs_input_grad
+            ctx.needs_input_grad = needed[:-1]
+            try:
+                found = operator._backward_fn(ctx, *grads)
+            finally:
+                ctx.needs_input_grad = needed
+            return (*found, None) if isinstance(found, tuple) else (found, None)
+
+    def autograd(keyset: Any, *args: Any) -> Any:
+        if torch.is_grad_enabled() and torch._C._any_requires_grad(*args):
+            return WithGradient.apply(*args, keyset)
+        with torch._C._AutoDispatchBelowAutograd():
+            return overload.redispatch(keyset & after, *args)
+
+    return autograd
+
+
+_NUMBERS = (type(None), int, float, bool, str)
 
 
 class _Hole:
@@ -51,7 +105,7 @@ class _Hole:
 
 def save(ctx: Any, values: Sequence[Any]) -> None:
     """Keep values for backward: tensors by autograd, which sees that they have not changed; the rest as it is."""
-    if all(isinstance(value, torch.Tensor) for value in values):  # most often; every call pays for this
+    if all(type(value) not in _NUMBERS and isinstance(value, torch.Tensor) for value in values):
         ctx.tilewright_values = None
         ctx.save_for_backward(*values)
         return
@@ -69,6 +123,8 @@ def saved_values(ctx: Any) -> list[Any]:
 
 
 def _without_tensors(value: Any, kept: list[Any]) -> Any:
+    if type(value) in _NUMBERS:  # torch looks long at what is no tensor
+        return value
     if isinstance(value, (list, tuple)):
         return [_without_tensors(item, kept) for item in value]
     if not isinstance(value, torch.Tensor):
