@@ -26,6 +26,7 @@ K = TypeVar("K", bound="tile_kernel")
 
 _MAX_GRIDS = 4096
 _NO_GRID = object(), None
+_INT = {int}
 _RULES = tuple(field.name for field in fields(LaunchRules))
 
 
@@ -95,13 +96,9 @@ class tile_kernel(HostRuns):
         given, bound = self._latest
         if given is grid:  # a literal is the same object each time
             return bound  # type: ignore[return-value]
-        try:
-            bound = self._bound.get(grid)
-        except TypeError:  # a list is not hashable, and no grid either
-            bound = None
-        # 7.0 and True are found under 7 and 1; the very tuple of before has what it had.
-        if bound is None or (bound.given is not grid and type(grid) is not int and (
-                type(grid) is not tuple or float in map(type, grid))):
+        fixed = type(grid) is int or (type(grid) is tuple and _INT.issuperset(map(type, grid)))
+        bound = self._bound.get(grid) if fixed else None
+        if bound is None:
             if is_recording():
                 return UnboundLaunch(self.launcher, grid)  # type: ignore[return-value]  # it is called alike
             try:
@@ -111,7 +108,9 @@ class tile_kernel(HostRuns):
                 if not is_refusal(error):
                     raise
                 raise error.with_traceback(None) from error.__cause__
-            bound = BoundKernel(self, made, self.launcher, grid)
+            if not fixed:  # other numbers may change, and be the same object all the while
+                return self[made.size]
+            bound = BoundKernel(self, made, self.launcher)
             if len(self._bound) >= _MAX_GRIDS:
                 self._bound.clear()
             self._bound[grid] = bound

@@ -42,13 +42,12 @@ class BoundKernel(partial[None]):
 
     kernel: Any
     grid: Grid
-    given: Any
 
-    def __new__(cls, kernel: Any, grid: Grid, launcher: Launcher, given: Any = None) -> BoundKernel:
-        """`kernel` is the tile_kernel; its name is all that is read of it here. `given` is the grid as it was given."""
+    def __new__(cls, kernel: Any, grid: Grid, launcher: Launcher) -> BoundKernel:
+        """`kernel` is the tile_kernel; its name is all that is read of it here."""
         call = _Call(grid, launcher)
         made = super().__new__(cls, call.launch)
-        made.kernel, made.grid, made.given = kernel, grid, given
+        made.kernel, made.grid = kernel, grid
         call.learner = Learner(made, call.launch, "launch", launcher.taught(grid))
         return made
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tilewright as tw
 from tilewright.launching.grid import check_hardware, make_grid
 
 
@@ -39,3 +40,32 @@ def test_linear() -> None:
     with pytest.raises(ValueError, match="at most 2147483647 in all"):
         check_hardware(make_grid((1 << 20, 70000)))
     check_hardware(make_grid((1 << 23, 65535, 65535)))
+
+
+class Count:
+    """A number that changes, as a tensor does."""
+
+    def __init__(self) -> None:
+        self.n = 1
+
+    def __index__(self) -> int:
+        return self.n
+
+
+def test_what_a_kernel_has_for_a_grid() -> None:
+    """The same for equal ints; of other numbers what they are now."""
+    @tw.tile_kernel
+    def fill(x):
+        tw.store(x, tw.bid(0), tw.ones((1,), tw.float32))
+
+    launch: Any = fill
+    count = Count()
+    for given in (count, (count,)):
+        for count.n in (1, 3):
+            assert launch[given] is launch[(count.n, 1, 1)]
+    for given in (np.array(2), (np.array(2),), np.int64(2)):
+        assert launch[given] is launch[(2, 1, 1)]
+    assert launch[2] is launch[2] and launch[(2,)] is launch[(2,)]
+    for wrong in (2.0, (2.0,), [2]):
+        with pytest.raises(TypeError):
+            launch[wrong]
