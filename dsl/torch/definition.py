@@ -36,7 +36,7 @@ def define(name: str, function: Callable[..., Any], options: Options) -> Any:
     params, tensors = _parameters(torch.library.infer_schema(function, mutates_args=()))
     mutated = _mutated(function, params, tensors, options)
     schema = torch.library.infer_schema(function, mutates_args=mutated)
-    run = checked(function, name, params, mutated)
+    run = checked(function, name, params, tensors, mutated)
     operator = torch.library.custom_op(name, run, mutates_args=mutated, schema=schema)
     functools.update_wrapper(operator, function)
     operator.register_fake(_fake(function))

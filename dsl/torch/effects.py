@@ -34,13 +34,14 @@ def tensors_in(arg: Any) -> list[Any]:
 
 
 def checked(
-    function: Callable[..., Any], name: str, params: Sequence[str], mutated: Sequence[str]
+    function: Callable[..., Any], name: str, params: Sequence[str], tensors: Sequence[bool], mutated: Sequence[str]
 ) -> Callable[..., Any]:
     """The function, which raises RuntimeError when its kernels have written to an argument that is not declared so.
+    `tensors`: which parameters are tensors or lists of them.
 
     A launch counts up the version of what it writes, as torch's own operations do, and that is looked at.
     """
-    watched = [(k, param) for k, param in enumerate(params) if param not in mutated]
+    watched = [(k, param) for k, param in enumerate(params) if tensors[k] and param not in mutated]
 
     @functools.wraps(function)
     def run(*args: Any, **named: Any) -> Any:
