@@ -3,7 +3,8 @@ views and launches, in their order.
 
 Grids, tiles and checks of such a function follow from what a plan's key holds: shapes, strides, dtypes and devices of
 tensors, and which of them are one, and all other arguments by value. A function whose arguments or results are of
-another kind, or which makes tensors in ways that are not noted here, has no plan.
+another kind, or which makes tensors in ways that are not noted here, has no plan. What a function does to tensors
+beside launches and what it has noted would be left out: there is no such.
 """
 
 from __future__ import annotations
