@@ -120,7 +120,7 @@ class KernelAbi:
 class Lowered:
     """A kernel as LLVM text. `threads` is the block size, `shared_bytes` the dynamic shared memory of a launch. The
     hardware grid is `cluster` times as long as that of the launch, along its axis 0. `dependent`: it may be launched
-    while the grids run that it depends on."""
+    while the grids run that it depends on. `looped`: CTAs loop over the blocks of a launch, so that fewer will do."""
 
     name: str
     target: Target
@@ -130,6 +130,7 @@ class Lowered:
     shared_bytes: int
     cluster: int = 1
     dependent: bool = False
+    looped: bool = False
 
 
 def kernel_abi(function: Function) -> KernelAbi:
@@ -145,7 +146,7 @@ def kernel_abi(function: Function) -> KernelAbi:
         kind, what = ("map_table", "maps") if spec.table else ("tensor_map", "map")
         name = _unique(f"{function.params[spec.argument].hint or 'array'}.{what}", used)
         params.append(AbiParam(kind, spec.argument, spec.dtype, name, number, spec))
-    linear = function.switches.linear_grid
+    linear = function.switches.linear_grid or function.plan.looped
     if linear:
         params += [AbiParam("grid", -1, int32, _unique(f"grid.{a}", used), i) for i, a in enumerate("xyz")]
     return KernelAbi(symbol_name(function.name), tuple(params), linear)

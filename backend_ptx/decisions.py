@@ -111,6 +111,11 @@ def together(first: int, size: int | None, second: int | None, share: float) -> 
     return Decision("block_order", how, f"blocks that run together move {share:.2f} of the bytes")
 
 
+def looped() -> Decision:
+    """CTAs that run several blocks, one after another."""
+    return Decision("block_loop", "as many CTAs as fit the GPU", "a block's first tiles come while the last is stored")
+
+
 # ---- grids ------------------------------------------------------------------------------------------------------
 
 

@@ -9,6 +9,7 @@ from tilewright.backend_ptx.passes.arithmetic.share_reciprocals import share_rec
 from tilewright.backend_ptx.passes.barriers.await_grids import await_grids
 from tilewright.backend_ptx.passes.barriers.insert_barriers import insert_barriers
 from tilewright.backend_ptx.passes.clusters.form_clusters import form_clusters
+from tilewright.backend_ptx.passes.clusters.loop_over_blocks import loop_over_blocks
 from tilewright.backend_ptx.passes.clusters.order_blocks import order_blocks
 from tilewright.backend_ptx.passes.clusters.share_gathered import share_gathered
 from tilewright.backend_ptx.passes.layouts.assign_layouts import assign_layouts
@@ -49,6 +50,7 @@ PIPELINE: Final[tuple[Pass[Compilation], ...]] = (
     share_reciprocals,
     mask_paddings,
     select_instructions,
+    loop_over_blocks,
     choose_warps,
     assign_layouts,
     defer_reductions,
@@ -83,6 +85,8 @@ ORDER: Final[tuple[Order[Compilation], ...]] = (
     (share_reciprocals, assign_layouts, "it makes tiles, which need layouts"),
     (form_clusters, mask_paddings, "its tiles are the sub-tiles of each CTA"),
     (form_clusters, select_instructions, "the sub-tile of each CTA decides the instruction of a multiply"),
+    (select_instructions, loop_over_blocks, "the matrix unit decides whether a producer fills rings"),
+    (loop_over_blocks, split_stores, "stores of one block wait for those of the block before"),
     (mask_paddings, assign_layouts, "it makes tiles, which need layouts"),
     (mask_paddings, pipeline_loops, "a load that pads with zeros can be prefetched"),
     (widen_reductions, choose_warps, "the 32-bit copies count as tiles"),
@@ -113,8 +117,7 @@ ORDER: Final[tuple[Order[Compilation], ...]] = (
     (split_stores, pipeline_loops, "rings use the shared memory that it saves"),
     (split_stores, plan_shared_memory, "it allocates buffers"),
     (insert_barriers, ping_pong_warpgroups, "only warpgroups without another barrier in the loop may ping-pong"),
-    (pipeline_loops, lower_conversions, "a stage without a ring gets a single buffer"),
-    (pipeline_loops, lower_conversions, "a ring replaces the conversions of what it holds"),
+    (pipeline_loops, lower_conversions, "a ring replaces conversions of what it holds; other stages get buffers"),
     (pipeline_loops, plan_shared_memory, "it allocates the rings"),
     (pipeline_loops, insert_barriers, "rings need barriers"),
     (assign_layouts, make_folds_warp_local, "layouts say which folds cross warps"),

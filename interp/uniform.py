@@ -48,6 +48,10 @@ def _block_id(op: Any, varying: Varying, axes: frozenset[int]) -> None:
         varying.add(op.result)
 
 
+def _launched_block(op: Any, varying: Varying, axes: frozenset[int]) -> None:
+    varying.add(op.result)
+
+
 def _atomic(op: Any, varying: Varying, axes: frozenset[int]) -> None:
     varying.update(op.results)  # every block finds what the ones before it left
 
@@ -86,6 +90,6 @@ def _join(targets: Any, sources: Any, varying: Varying, divergent: bool = False)
 
 
 _RULES: RuleTable[Rule] = RuleTable("values that vary", {
-    arrays.BlockId: _block_id, atomics.AtomicRmw: _atomic, atomics.AtomicCas: _atomic,
-    control.For: _for, control.While: _while, control.If: _if,
+    arrays.BlockId: _block_id, arrays.LaunchedBlock: _launched_block, atomics.AtomicRmw: _atomic,
+    atomics.AtomicCas: _atomic, control.For: _for, control.While: _while, control.If: _if,
 })

@@ -34,10 +34,12 @@ class Switches:
     """How a kernel is built, as the launcher, an export or a measurement needs it; no user's hint.
 
     `linear_grid`: the hardware's grid has one axis (a part of the ABI). `line_info`: PTX with line numbers, for
-    profilers and ptxas. `allow_tma_stores`: False keeps stores off TMA.
+    profilers and ptxas. `allow_tma_stores`: False keeps stores off TMA. `loop_over_blocks`: the launcher can run the
+    blocks of a grid as iterations of fewer (a part of the ABI).
     """
 
     linear_grid: bool = False
+    loop_over_blocks: bool = False
     line_info: bool = False
     allow_tma_stores: bool = True
 
@@ -70,7 +72,8 @@ class Limits:
     that multiplies, unless it cannot; those that the target prefers to it are left out. `max_exchange` is in bytes:
     what one layout conversion may take of shared memory; `max_depth` is the K of one multiply. `cap_registers`: whether
     the registers of each thread may be capped for the sake of occupancy, `split_loops`: whether a loop may become
-    several, `early_mmas` whether MMAs may start early and stay outstanding into the next iteration.
+    several, `early_mmas` whether MMAs may start early and stay outstanding into the next iteration, `loop_over_blocks`
+    whether CTAs may loop over the blocks of a launch.
     """
 
     max_stages: int | None = None
@@ -85,6 +88,7 @@ class Limits:
     cap_registers: bool = True
     split_loops: bool = True
     early_mmas: bool = True
+    loop_over_blocks: bool = True
 
     def met(self, hints: Hints) -> Hints:
         """The hints as far as the limits let them be met."""
@@ -110,7 +114,8 @@ class MachinePlan:
     times longer along its axis 0. `roles` is empty where all warps run the same code. `stages` holds the slots of each
     ring of shared memory. `occupancy` is the number of CTAs per SM for which registers must suffice (0: any). `split`:
     some loop became several, of which one lacks a branch or a mask; `early`: some MMA is outstanding for longer than in
-    the order of the program; `dependent`: it waits for the grids before it, so that it may be launched while they run.
+    the order of the program; `dependent`: it waits for the grids before it, so that it may be launched while they run;
+    `looped`: as many CTAs as fit the GPU loop over the blocks of a launch.
     """
 
     warps: int = 0
@@ -122,6 +127,7 @@ class MachinePlan:
     split: bool = False
     early: bool = False
     dependent: bool = False
+    looped: bool = False
 
     def role(self, name: str) -> Role | None:
         return next((role for role in self.roles if role.name == name), None)

@@ -87,6 +87,11 @@ class ArrayType:
     def erased(self) -> ArrayType:
         return self
 
+    def rows_are_multiples(self, length: int) -> bool:
+        """Whether rows of contiguous elements are known to be multiples of so many long."""
+        axes = zip(self.extents, self.extent_div, self.strides, strict=True)
+        return all((extent or known) % length == 0 for extent, known, stride in axes if stride == 1)
+
     def seen_by_user(self) -> tuple[object, ...]:
         """What must agree where two arrays meet at a join."""
         return (ArrayType, self.dtype, self.rank, self.index)

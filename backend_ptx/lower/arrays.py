@@ -18,14 +18,13 @@ _AXES = "xyz"
 
 @lower(ops.BlockId)
 def block_id(ctx: Context, op: ops.BlockId) -> None:
+    ctx.set(op.result, ctx.once(("block id", op.axis), lambda b: _block_id(ctx, b, op.axis)))
+
+
+def _block_id(ctx: Context, b: Builder, axis: int) -> Val:
+    """In a linear grid ctaid.x is x + gx * (y + gy * z)."""
     if not ctx.abi.linear_grid:
-        ctx.set(op.result, ctx.special_register(f"ctaid.{_AXES[op.axis]}"))
-        return
-    ctx.set(op.result, ctx.once(("block id", op.axis), lambda b: _linear_block_id(ctx, b, op.axis)))
-
-
-def _linear_block_id(ctx: Context, b: Builder, axis: int) -> Val:
-    """ctaid.x is x + gx * (y + gy * z)."""
+        return ctx.special_register(f"ctaid.{_AXES[axis]}")
     number = ctx.special_register("ctaid.x")
     gx, gy = (_grid_size(ctx, k) for k in (0, 1))
     if axis == 0:
@@ -40,20 +39,19 @@ def _grid_size(ctx: Context, axis: int) -> Val:
 
 @lower(ops.NumBlocks)
 def num_blocks(ctx: Context, op: ops.NumBlocks) -> None:
-    if ctx.abi.linear_grid:
-        ctx.set(op.result, _grid_size(ctx, op.axis))
-    else:
-        ctx.set(op.result, ctx.special_register(f"nctaid.{_AXES[op.axis]}"))
+    linear, name = ctx.abi.linear_grid, f"nctaid.{_AXES[op.axis]}"
+    ctx.set(op.result, _grid_size(ctx, op.axis) if linear else ctx.special_register(name))
 
 
-@lower(ops.Extent)
-def extent(ctx: Context, op: ops.Extent) -> None:
-    ctx.set(op.result, ctx[op.array].extents[op.axis])
+@lower(ops.LaunchedBlock, ops.LaunchedBlocks)
+def launched(ctx: Context, op: ops.LaunchedBlock | ops.LaunchedBlocks) -> None:
+    ctx.set(op.result, ctx.special_register("ctaid.x" if isinstance(op, ops.LaunchedBlock) else "nctaid.x"))
 
 
-@lower(ops.Stride)
-def stride(ctx: Context, op: ops.Stride) -> None:
-    ctx.set(op.result, ctx[op.array].strides[op.axis])
+@lower(ops.Extent, ops.Stride)
+def along_axis(ctx: Context, op: ops.Extent | ops.Stride) -> None:
+    array = ctx[op.array]
+    ctx.set(op.result, (array.extents if isinstance(op, ops.Extent) else array.strides)[op.axis])
 
 
 @lower(ops.AssumeDivisible)

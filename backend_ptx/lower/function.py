@@ -61,7 +61,7 @@ def emit_function(function: Function, target: Target) -> Lowered:
     frame = KernelText(abi.name, params, threads, min_blocks(function, target), cluster=function.plan.cluster)
     return Lowered(name=abi.name, target=target, abi=abi, llvm_text=frame.text(ctx.b, debug), threads=threads,
                    shared_bytes=function.plan.shared_bytes, cluster=function.plan.cluster,
-                   dependent=function.plan.dependent)
+                   dependent=function.plan.dependent, looped=function.plan.looped)
 
 
 def _emit_body(ctx: Context, written: frozenset[int]) -> None:

@@ -27,7 +27,7 @@ class Facts(NamedTuple):
     of its deepest multiply; `registers`: those that live ranges give each thread, of `register_cap` that it can have;
     `unit`: the matrix unit with outstanding MMAs, and `next_unit` the one that the target prefers after it;
     `resident`: CTAs for which ptxas must leave registers (0: as it chooses); `split`: some loop became several;
-    `early`: some MMAs start early; `reduces`: some tile is reduced."""
+    `early`: some MMAs start early; `reduces`: some tile is reduced; `looped`: CTAs loop over blocks."""
 
     warps: int
     threads: int
@@ -44,6 +44,7 @@ class Facts(NamedTuple):
     split: bool
     early: bool
     reduces: bool
+    looped: bool
 
 
 class TriedPlan(Protocol):
@@ -100,6 +101,7 @@ FEW_SPILLS = 512
 CHEAP_SPILLS = 128
 # Live tiles beyond so many times the registers of an SM spill under every plan; large ones compile for minutes.
 HOPE = 2
+NO_REALLOCATION = "no register reallocation between warpgroups (setmaxnreg)"
 
 
 def one_resident(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
@@ -109,10 +111,12 @@ def one_resident(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
         yield from uncapped(plan, refused)
 
 
-def mmas_in_order(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
-    """Accumulators and operands of fewer MMAs live at once."""
-    if plan.facts.early:
-        yield _descent(plan, refused, "MMAs in the order of the program", early_mmas=False)
+def without(fact: str, limit: str, what: str) -> Tighten:
+    """A plan without what a fact says of this one, which a limit forbids."""
+    def tighten(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
+        if getattr(plan.facts, fact):
+            yield _descent(plan, refused, what, **{limit: False})
+    return tighten
 
 
 def lower_occupancy(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
@@ -134,12 +138,6 @@ def two_resident(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
     free = plan.facts.resident == 0 and plan.limits.max_occupancy is None
     if free and not plan.facts.unit and _few(refused):
         yield _descent(plan, refused, f"registers for {AIM} CTAs per SM", max_occupancy=AIM)
-
-
-def whole_loops(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
-    """What loops share is live through each of their parts."""
-    if plan.facts.split:
-        yield _descent(plan, refused, "no loop is split", split_loops=False)
 
 
 def fewer_stages(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
@@ -190,12 +188,6 @@ def split_depth(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
         yield _descent(plan, refused, f"K of {plan.facts.depth} in parts of {DEPTH}", max_depth=DEPTH)
 
 
-def no_reallocation(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
-    if plan.facts.reallocates:
-        said = "no register reallocation between warpgroups (setmaxnreg)"
-        yield _descent(plan, refused, said, allow_register_reallocation=False)
-
-
 def no_cluster(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
     if plan.facts.cluster > 1 and plan.limits.ctas is None:
         yield _descent(plan, refused, "one CTA per block", allow_cluster=False)
@@ -215,19 +207,21 @@ def uncapped(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
         yield _descent(plan, refused, "registers for one CTA per SM", cap_registers=False)
 
 
+# Fewer MMAs, blocks and parts of loops have less live at once: accumulators and operands, and what they share.
 LADDER: tuple[Rung, ...] = (
     Rung("entry", _THREADS | {Shortage.IGNORED}, one_resident),
+    Rung("blocks", _THREADS | {Shortage.IGNORED}, without("looped", "loop_over_blocks", "one block for each CTA")),
     Rung("occupancy", _THREADS | _MEMORY, lower_occupancy),
-    Rung("MMAs in order", _THREADS, mmas_in_order),
+    Rung("MMAs in order", _THREADS, without("early", "early_mmas", "MMAs in the order of the program")),
     Rung("two CTAs", frozenset({Shortage.SPILLS}), two_resident),
-    Rung("whole loops", _THREADS | _MEMORY, whole_loops),
+    Rung("whole loops", _THREADS | _MEMORY, without("split", "split_loops", "no loop is split")),
     Rung("stages", _MEMORY, fewer_stages),
     Rung("K split", _MEMORY, split_depth),
     Rung("cluster", _THREADS, more_ctas),
     Rung("warps", _THREADS, other_warps, hopes=True),
     Rung("fewer warps", _THREADS, fewer_warps, hopes=True),
     Rung("exchanges", _MEMORY, exchange_in_pieces),
-    Rung("setmaxnreg", _THREADS, no_reallocation, hopes=True),
+    Rung("setmaxnreg", _THREADS, without("reallocates", "allow_register_reallocation", NO_REALLOCATION), hopes=True),
     Rung("no cluster", _THREADS | _MEMORY, no_cluster),
     Rung("matrix unit", _THREADS | _MEMORY, other_unit, keeps=False, hopes=True),
     Rung("spills", _THREADS, uncapped),

@@ -23,7 +23,8 @@ class DeviceKernel:
     `registers` are per thread, `local_bytes` per thread (spills and stack), `shared_bytes` the dynamic shared memory
     of a launch. `handle` is a CUfunction of `device`. Clusters of
     `cluster` blocks run each block of a launch's grid: the machine's is so many times longer along its axis 0.
-    `dependent`: it waits by itself for the grids before it, so that a launch may start it while they run.
+    `dependent`: it waits by itself for the grids before it, so that a launch may start it while they run. `looped`: its
+    CTAs loop over the blocks of a launch, for which as many as run at once are enough.
     """
 
     name: str
@@ -40,6 +41,7 @@ class DeviceKernel:
     cluster: int = 1
     rungs: tuple[str, ...] = ()
     dependent: bool = False
+    looped: bool = False
 
 
 def load_entry(entry: Entry, device: Device) -> DeviceKernel | None:
@@ -57,7 +59,7 @@ def load_code(
     """`module`: where the code is loaded already."""
     cuda = driver()
     threads, shared = int(str(entry.meta["threads"])), int(str(entry.meta["shared_bytes"]))
-    rungs = entry.meta.get("rungs")
+    rungs = tuple(map(str, found)) if isinstance(found := entry.meta.get("rungs"), list) else ()
     if shared > device.target.shared_per_block:
         raise TileUnsupportedFeatureError(
             f"kernel {abi.name} needs {shared} bytes of shared memory per block; {device.target.name} has "
@@ -74,5 +76,5 @@ def load_code(
         check(cuda.cuFuncSetAttribute(handle, code, shared), f"cuFuncSetAttribute(shared memory {shared})")
     return DeviceKernel(
         abi.name, device, abi, threads, shared, entry.ptx, str(entry.meta.get("log", "")), handle,
-        ask("NUM_REGS"), ask("LOCAL_SIZE_BYTES"), timings, int(str(entry.meta["cluster"])),
-        tuple(map(str, rungs)) if isinstance(rungs, list) else (), bool(entry.meta.get("dependent")))
+        ask("NUM_REGS"), ask("LOCAL_SIZE_BYTES"), timings, int(str(entry.meta["cluster"])), rungs,
+        bool(entry.meta.get("dependent")), bool(entry.meta.get("looped")))

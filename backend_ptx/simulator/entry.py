@@ -16,6 +16,8 @@ from tilewright.backend_ptx.targets import Target, get_target
 from tilewright.tileir.core import Function
 
 Args = Sequence[Any]
+# CTAs that loop over the blocks of a launch: the fewest that differ, and some have several blocks.
+LOOPING = 2
 
 
 class Specialised(Protocol):
@@ -106,6 +108,8 @@ def _simulate(lowered: Lowered, text: str, grid: Grid, args: Args, options: Opti
     blocks = x * lowered.cluster, y, z
     values = [_parameter(param, args, blocks) for param in lowered.abi.params]
     hardware = (blocks[0] * y * z,) if lowered.abi.linear_grid else blocks
+    if lowered.looped:
+        hardware = (min(hardware[0], LOOPING),)
     options = {"dependent": lowered.dependent, **options}
     simulate_text(
         text, lowered.name, hardware, lowered.threads, values, lowered.shared_bytes, cluster=lowered.cluster,

@@ -44,7 +44,7 @@ class Stages:
         self.values = list(runtime_values(self.arguments, args))
         self._specialiser = specialiser
         self._named = target
-        self._switches = Switches(line_info=lineinfo)
+        self._switches = Switches(loop_over_blocks=True, line_info=lineinfo)
 
     def _repr_html_(self) -> str:
         """How a notebook displays them: the source with decisions at their lines, other decisions, the Tile IR."""
@@ -122,7 +122,7 @@ class Stages:
 
         def make(dump: Dump | None) -> Function:
             function = self._tile_ir(dump)
-            function.hints = self.hints
+            function.hints, function.switches = self.hints, self._switches
 
             def look(name: str, now: Function) -> None:
                 for see in (dump.function if dump is not None else None, observer):

@@ -62,7 +62,7 @@ class GpuRunner:
         self, arguments: Sequence[Argument], linear: bool, device: Any, aliases: Aliases = NO_ALIASES
     ) -> tuple[Any, frozenset[int]]:
         """Compile and load for one device: a DeviceKernel, and the parameters that it writes by their own name."""
-        switches = Switches(linear_grid=linear, line_info=wants_lines())
+        switches = Switches(linear_grid=linear, loop_over_blocks=True, line_info=wants_lines())
 
         def make(dump: Dump | None) -> tuple[Any, frozenset[int]]:
             if dump is None and aliases == NO_ALIASES:
@@ -103,13 +103,14 @@ class GpuRunner:
 class DevicePlan:
     """What a launch with arguments of known shapes needs: only addresses, scalars and lists are still open."""
 
-    __slots__ = ("kernel", "written", "pairs", "_plan", "_tables")
+    __slots__ = ("kernel", "written", "pairs", "_plan", "_tables", "_resident")
 
     def __init__(self, kernel: Any, arguments: Sequence[Argument], written: frozenset[int]) -> None:
         from tilewright.backend_ptx.runtime.plan import LaunchPlan
 
         self.kernel = kernel
         self.written = written
+        self._resident = _resident(kernel) if kernel.looped else 0
         flat = list(leaves(arguments))
         template, pointers, scalars = _template(kernel.abi, flat)
         self._plan = LaunchPlan(kernel, template, pointers, scalars, _tensor_maps(kernel, flat, pointers))
@@ -128,6 +129,8 @@ class DevicePlan:
 
     def _on_hardware(self, grid: Grid) -> tuple[tuple[int, int, int], tuple[int, ...]]:
         """The grid as the driver takes it, and the scalars that it adds to a kernel's."""
+        if self._resident:
+            return grid.looped(self._resident), grid.size
         grid = grid.in_clusters(self.kernel.cluster)
         if not grid.linear:
             return grid.hardware, ()
@@ -160,6 +163,15 @@ class DevicePlan:
         """Launches with these very arrays and lists of them."""
         assert self._tables is not None, f"kernel {self.kernel.name} has no lists"
         return ListedLaunch(self, self._tables, arguments)
+
+
+def _resident(kernel: Any) -> int:
+    """How many CTAs of a kernel run at once."""
+    from tilewright.backend_ptx.runtime.driver import check, device_attribute, driver
+
+    found = driver().cuOccupancyMaxActiveBlocksPerMultiprocessor(kernel.handle, kernel.threads, kernel.shared_bytes)
+    each = check(found, f"the occupancy of kernel {kernel.name}")
+    return max(1, int(each)) * device_attribute(kernel.device.ordinal, "MULTIPROCESSOR_COUNT")
 
 
 Place = tuple[int, tuple[int, ...], tuple[int, ...]]

@@ -28,6 +28,14 @@ class Grid:
         """The grid in which clusters of so many blocks, side by side along x, run each block of this one."""
         return self if blocks == 1 else _longer(self, blocks)
 
+    def looped(self, most: int) -> tuple[int, int, int]:
+        """The hardware's grid of at most so many blocks, which loop over those of this one. ValueError for so many that
+        their numbers could exceed 32 bits."""
+        blocks = self.size[0] * self.size[1] * self.size[2]
+        if blocks > _MAX_X - most:
+            raise ValueError(_too_many(self, _MAX_X - most))
+        return min(blocks, most), 1, 1
+
 
 @lru_cache(maxsize=4096)
 def _longer(grid: Grid, factor: int) -> Grid:
@@ -78,3 +86,7 @@ def check_hardware(grid: Grid) -> None:
     if grid.hardware[0] > _MAX_X:
         raise ValueError(f"the grid {grid.size} has {grid.hardware[0]} blocks; with more than {_MAX_Y_OR_Z} along y or "
                          f"z, a GPU runs at most {_MAX_X} in all: make x the longest axis, or use larger tiles")
+
+
+def _too_many(grid: Grid, most: int) -> str:
+    return f"the grid {grid.size} has more blocks than this kernel can number, {most}: use larger tiles"

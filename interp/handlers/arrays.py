@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,26 @@ def num_blocks(op: arrays.NumBlocks, low: Lowering) -> Step:
 
     def step(regs: Regs) -> None:
         regs[dst] = np.int32(regs[0].grid[axis])
+    return step
+
+
+@impl_step(arrays.LaunchedBlock)
+def launched_block(op: arrays.LaunchedBlock, low: Lowering) -> Step:
+    """Axis 0 counts fastest."""
+    dst = low.slot(op.result)
+
+    def step(regs: Regs) -> None:
+        (x, y, z), (nx, ny, _) = regs[0].ids, regs[0].grid
+        regs[dst] = x + np.int32(nx) * (y + np.int32(ny) * z)
+    return step
+
+
+@impl_step(arrays.LaunchedBlocks)
+def launched_blocks(op: arrays.LaunchedBlocks, low: Lowering) -> Step:
+    dst = low.slot(op.result)
+
+    def step(regs: Regs) -> None:
+        regs[dst] = np.int32(prod(regs[0].grid))
     return step
 
 

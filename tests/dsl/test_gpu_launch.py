@@ -19,7 +19,9 @@ from support.launched import make_add
 
 import tilewright as tw
 from tilewright.backend_ptx.runtime import driver
+from tilewright.launching.grid import make_grid
 from tilewright.tileir.diagnostics import TileCompilerExecutionError, TileUnsupportedFeatureError
+from tilewright.tune.job import make_job
 
 
 @pytest.fixture
@@ -90,6 +92,27 @@ def test_linear_grid(cuda: FakeCuda) -> None:
         assert cuda.launches[-1].grid == (2, 3, 1) and len(cuda.launches[-1].params) == 9
     with pytest.raises(ValueError, match="at most 2147483647"):
         add[(1 << 20, 70000)](x, y, z, 16)
+
+
+def test_fewer_blocks_that_loop_over_those_of_the_grid(cuda: FakeCuda) -> None:
+    """As many as run at once: two on each of 132 SMs."""
+    @tw.tile_kernel
+    def product(a, c):
+        i, acc = tw.bid(0), tw.zeros((64, 32), tw.float32)
+        for k in range(tw.num_tiles(a, 1, (64, 32))):
+            acc = tw.mma(tw.load(a, (i, k), (64, 32)), tw.load(a, (k, 0), (32, 32)), acc)
+        tw.store(c, (i, 0), acc)
+
+    a, c = tw.to_device(np.zeros((64, 64), np.float16)), tw.to_device(np.zeros((64, 32), np.float32))
+    for grid in ((5, 3), (300,), (2, 3, 44), (70000, 2, 1), (5, 3)):
+        for _ in range(3):
+            product[grid](a, c)
+            assert cuda.launches[-1].grid == (min(np.prod(grid), 264), 1, 1)
+            assert cuda.launches[-1].params[-3:] == [*grid, 1, 1][:3]
+    with pytest.raises(ValueError, match="more blocks than this kernel can number, 2147483383"):
+        product[(1 << 20, 60000)](a, c)
+    assert len(cuda.linked) == 1
+    assert make_job(product, make_grid((5, 3)), (a, c), None).meta["looped"]  # a tuner's process launches it alike
 
 
 def test_empty_grids_and_arrays_run_nothing(cuda: FakeCuda) -> None:

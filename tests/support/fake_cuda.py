@@ -251,6 +251,9 @@ class FakeCuda:
     def cuFuncGetAttribute(self, attribute: str, function: Any) -> Any:
         return CUresult(0), 32 if attribute.endswith("NUM_REGS") else 0
 
+    def cuOccupancyMaxActiveBlocksPerMultiprocessor(self, function: Any, threads: int, shared: int) -> Any:
+        return CUresult(0), 2
+
     def cuFuncSetAttribute(self, function: Any, attribute: str, value: int) -> Any:
         self.attributes[attribute] = value
         return (CUresult(0),)

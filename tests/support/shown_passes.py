@@ -26,6 +26,7 @@ SHOWN = {
     "share_reciprocals": Shown("normalise_rows"),
     "mask_paddings": Shown("running_max"),
     "select_instructions": Shown("gemm"),
+    "loop_over_blocks": Shown("gemm_walking"),
     "choose_warps": Shown("transpose"),
     "assign_layouts": Shown("transpose"),
     "defer_reductions": Shown("triangle"),

@@ -50,19 +50,15 @@ class SharedReads:
         self.lines: dict[Axes, list[Line]] = defaultdict(list)
         self.written = 0
         self.known = True
-        self.ordered = False
-        for op in unit.function.walk() if len(self.axes) > 1 else ():
+        self.ordered = is_ordered(unit)
+        for op in unit.function.walk() if len(self.axes) > 1 and not self.ordered else ():
             self._add(op)
-            if self.ordered or not self.known:
+            if not self.known:
                 break
 
     def _add(self, op: Op) -> None:
         effects = op.effects()
-        if isinstance(op, Atomic | While) or effects.ordered:
-            self.ordered = True
-        elif isinstance(op, For):
-            self.ordered |= self._axes((op.lower, op.upper, op.step)) != frozenset()
-        elif any(isinstance(memory.type, ArrayType) for memory in effects.writes):
+        if any(isinstance(memory.type, ArrayType) for memory in effects.writes):
             self.written += self._bytes(op.operands, op)
         elif _reads(op):
             axes = self._axes(op.operands)
@@ -100,6 +96,14 @@ class SharedReads:
         size = prod(length for length, all_of_it in zip(op.shape, walked, strict=True) if not all_of_it)
         extents = (axis for axis, all_of_it in zip(op.order, walked, strict=True) if all_of_it)
         return Line(op.array, size * op.result.type.dtype.bytes, tuple(extents))
+
+
+def is_ordered(unit: Unit) -> bool:
+    """Whether the order of blocks may mean something: atomics and ordered accesses, loops that are not counted, and
+    loops whose bounds depend on the block."""
+    return any(isinstance(op, Atomic | While) or op.effects().ordered or (isinstance(op, For) and any(
+        isinstance(value.op, BlockId) for value in origins((op.lower, op.upper, op.step), unit.parents)))
+        for op in unit.function.walk())
 
 
 def coordinates_of(unit: Unit) -> Mapping[Value, int]:

@@ -15,8 +15,9 @@ from tilewright.tileir.ops.atomics import AtomicRmw
 from tilewright.tileir.ops.memory import Gather, Load, Scatter, Store
 from tilewright.tileir.types import ArrayType, TileType
 
-for _op in (arrays.BlockId, arrays.NumBlocks, arrays.Extent, arrays.Stride, arrays.AssumeDivisible, arrays.SliceArray,
-            arrays.RawView, arrays.ListLength, arrays.ListItem):
+for _op in (arrays.BlockId, arrays.NumBlocks, arrays.LaunchedBlock, arrays.LaunchedBlocks, arrays.Extent,
+            arrays.Stride, arrays.AssumeDivisible, arrays.SliceArray, arrays.RawView, arrays.ListLength,
+            arrays.ListItem):
     ADJOINTS.add(_op, constant)
 
 

@@ -28,6 +28,21 @@ class NumBlocks(Op, opcode="num_blocks", speculatable=True):
         return (TileType(int32),)
 
 
+class LaunchedBlock(Op, opcode="launched_block", speculatable=True):
+    """The number of this block among those that are launched, i32. In a kernel that loops over the blocks of its grid
+    (`walk_grid`) these may be fewer; the interpreter launches each block of a grid."""
+
+    def infer(self) -> tuple[Type, ...]:
+        return (TileType(int32),)
+
+
+class LaunchedBlocks(Op, opcode="launched_blocks", speculatable=True):
+    """How many blocks are launched, i32."""
+
+    def infer(self) -> tuple[Type, ...]:
+        return (TileType(int32),)
+
+
 def array_of(opcode: str, value: Value) -> ArrayType:
     """The type of an array operand."""
     type_ = value.type

@@ -41,7 +41,7 @@ class Made:
             warps=limits.warps or 4, threads=128, cluster=limits.ctas or 1, slots=limits.max_stages or 3,
             largest=limits.max_exchange or 65536, depth=64, registers=150, register_cap=128, unit=unit,
             next_unit=next_unit, reallocates=limits.allow_register_reallocation, resident=limits.max_occupancy or 4,
-            split=False, early=False, reduces=False)
+            split=False, early=False, reduces=False, looped=False)
 
 
 def refuse(rejected: Callable[[Limits], Rejection | None]) -> Callable[[Made], Rejection | None]:
@@ -55,6 +55,18 @@ def test_occupancy_is_lowered_to_what_the_registers_allow() -> None:
     found = climb(Made, refuse(lambda limits: None if limits.max_occupancy else replace(REGISTERS, needed=140)))
     assert found.plan.limits == Limits(max_occupancy=3)
     assert found.rungs == ("occupancy=4 lowered to 3: registers, 4 CTAs leave 128 registers",)
+
+
+def test_a_cta_of_several_blocks_runs_one() -> None:
+    """Where what they share lacks registers."""
+    def made(limits: Limits) -> Made:
+        plan = Made(limits)
+        plan.facts = plan.facts._replace(looped=limits.loop_over_blocks)
+        return plan
+
+    found = climb(made, refuse(lambda limits: SPILLS if limits.loop_over_blocks else None))
+    assert found.plan.limits == Limits(loop_over_blocks=False)
+    assert found.rungs == ("one block for each CTA: spills",)
 
 
 def test_an_accepted_plan_stays() -> None:
