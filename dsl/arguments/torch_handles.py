@@ -3,8 +3,8 @@
 DLPack's table takes four times as long: its function holds the GIL once more, owns the tensor meanwhile and describes
 all of it. The C interface of AOTInductor, and functions of torch for inference mode, records of gradients and counters
 of versions, take an at::Tensor by its address, which lies in the Python object of a tensor. Where it lies is no promise
-of torch's: it is found by search, in this process, and all is tried on tensors of which Python says the same. Where
-anything differs DLPack's table is read.
+of torch's, so a process asks for this by TILEWRIGHT_TORCH_HANDLES=1: it is found by search, in this process, and all is
+tried on tensors of which Python says the same. Where anything differs, or nobody asked, DLPack's table is read.
 """
 
 from __future__ import annotations
@@ -85,7 +85,10 @@ class TensorFunctions:
 
 @cache
 def tensor_functions() -> TensorFunctions | None:
-    """Those of this process's torch; None where one is missing or does not do what it is for."""
+    """Those of this process's torch; None where one is missing or does not do what it is for, or unless
+    TILEWRIGHT_TORCH_HANDLES asks for them."""
+    if os.environ.get("TILEWRIGHT_TORCH_HANDLES", "0").lower() in ("", "0", "off", "false"):
+        return None
     try:
         torch = sys.modules["torch"]
         path = Path(str(torch.__file__)).parent / "lib" / "libtorch_cpu.so"

@@ -14,8 +14,9 @@ torch = optional("torch")
 
 
 @pytest.fixture
-def functions() -> TensorFunctions:
-    found = tensor_functions()
+def functions(monkeypatch: pytest.MonkeyPatch) -> TensorFunctions:
+    monkeypatch.setenv("TILEWRIGHT_TORCH_HANDLES", "1")
+    found = tensor_functions.__wrapped__()
     if found is None:
         pytest.skip(f"torch {torch.__version__} on {sys.platform} has no such functions")
     return found
@@ -44,3 +45,11 @@ def test_versions(functions: TensorFunctions) -> None:
     assert base._version == 1
     with torch.inference_mode():
         assert functions.is_inference(torch.ones(4))
+
+
+@pytest.mark.parametrize("value", [None, "0", "off"])
+def test_nobody_asked(value: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TILEWRIGHT_TORCH_HANDLES", raising=False)
+    if value is not None:
+        monkeypatch.setenv("TILEWRIGHT_TORCH_HANDLES", value)
+    assert tensor_functions.__wrapped__() is None
