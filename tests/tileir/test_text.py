@@ -69,9 +69,13 @@ def test_print_and_parse_are_inverse(seed: int, size: int) -> None:
     assert to_text(again) == text
 
 
+ONLY_PASSES_MAKE = {"launched_block", "launched_blocks"}  # what they give depends on the launch, not on the grid
+
+
 def test_the_generator_makes_nearly_every_op() -> None:
     made = {op.opcode for seed in range(150) for op in random_function(seed, 40).walk()}
     wanted = {name for name, cls in OPS.items() if cls.__module__.startswith("tilewright.tileir.ops.")}
+    wanted -= ONLY_PASSES_MAKE
     forgotten = ", ".join(sorted(wanted - made))
     assert len(wanted & made) >= 0.9 * len(wanted), f"add to tests/support/tileir/ops.py: {forgotten}"
 
