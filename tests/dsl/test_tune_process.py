@@ -117,7 +117,8 @@ def test_memory_keeps_its_shape() -> None:
     job = make_job(mixed, mixed[(1,)].grid, args, None)
     assert len(job.blocks) == 5, "the two halves of one array are one block"
     assert [b.written for b in job.blocks].count(True) == 1
-    prepared(job)()
+    run = prepared(job)  # it owns the memory that is looked at below
+    run()
     raw = (ctypes.c_float * 46).from_address(array_of(job, 5).pointer)
     got = np.ctypeslib.as_array(raw)[::3]
     mixed[(1,)](*args)
