@@ -82,5 +82,5 @@ def test_every_environment_variable_is_listed() -> None:
     used: set[str] = set()
     for folder in ("dsl", "frontend", "tileir", "interp", "backend_ptx"):
         for path in (ROOT / folder).rglob("*.py"):
-            used |= set(re.findall(r'environ(?:\.get\(|\[)"(TILEWRIGHT_\w+)"', path.read_text()))
+            used |= set(re.findall(r'(?:environ(?:\.get\(|\[)|switched_on\()"(TILEWRIGHT_\w+)"', path.read_text()))
     assert used == set(re.findall(r"^\| `(TILEWRIGHT_\w+)` \|", ARCHITECTURE, re.MULTILINE))

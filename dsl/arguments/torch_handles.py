@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tilewright.arguments.torch_versions import VersionHandles
+from tilewright.tileir.environment import switched_on
 
 # The symbols in libtorch_cpu.so, by the names that machine code has for them.
 _SYMBOLS = {
@@ -87,7 +88,7 @@ class TensorFunctions:
 def tensor_functions() -> TensorFunctions | None:
     """Those of this process's torch; None where one is missing or does not do what it is for, or unless
     TILEWRIGHT_TORCH_HANDLES asks for them."""
-    if os.environ.get("TILEWRIGHT_TORCH_HANDLES", "0").lower() in ("", "0", "off", "false"):
+    if not switched_on("TILEWRIGHT_TORCH_HANDLES"):
         return None
     try:
         torch = sys.modules["torch"]

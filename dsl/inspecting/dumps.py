@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from tilewright.tileir.diagnostics import TileInternalError
+from tilewright.tileir.environment import switched_on
 
 if TYPE_CHECKING:
     from tilewright.tileir.core import Function
@@ -127,7 +128,7 @@ def temporary_folder() -> str | None:
 
 
 def _crash_dumps() -> bool:
-    return os.environ.get("TILEWRIGHT_ENABLE_CRASH_DUMP", "0").lower() not in ("", "0", "off", "false")
+    return switched_on("TILEWRIGHT_ENABLE_CRASH_DUMP")
 
 
 def _clean(kernel: str) -> str:

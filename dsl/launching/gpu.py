@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import struct
 from collections.abc import Sequence
 from functools import partial
@@ -16,6 +15,7 @@ from tilewright.launching import shipped, warm
 from tilewright.launching.grid import Grid, check_hardware
 from tilewright.launching.specialise import Once, Specialiser
 from tilewright.launching.timeouts import limited
+from tilewright.tileir.environment import switched_on
 from tilewright.tileir.plan import NO_ALIASES, Aliases, Switches
 
 OutputRange = tuple[int, int, int, int, int, int]
@@ -264,7 +264,7 @@ def _kept_tables(kernel: Any) -> Any:
 
 def wants_lines() -> bool:
     """Whether TILEWRIGHT_LINEINFO asks for machine code that names the lines of the source."""
-    return (os.environ.get("TILEWRIGHT_LINEINFO") or "0").lower() not in ("0", "off", "false")
+    return switched_on("TILEWRIGHT_LINEINFO")
 
 
 def _exact_key(argument: Argument) -> Any:

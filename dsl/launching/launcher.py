@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import enum
 import functools
-import os
 import sys
 import types
 from collections.abc import Callable, Sequence
@@ -36,13 +35,14 @@ from tilewright.launching.streams import (
 )
 from tilewright.launching.tracing import keep_apart_from_dynamo, record
 from tilewright.tileir.dtypes import DType
+from tilewright.tileir.environment import switched_on
 
 if TYPE_CHECKING:
     from tilewright.backend_ptx.targets import Target
     from tilewright.interp.checking.report import Report
     from tilewright.interp.options import ExecutionOptions
 
-FORCE_INTERPRETER = os.environ.get("TILEWRIGHT_INTERPRET", "0").lower() not in ("", "0", "off", "false")
+FORCE_INTERPRETER = switched_on("TILEWRIGHT_INTERPRET")
 """Whether TILEWRIGHT_INTERPRET asks for the interpreter everywhere; read when tilewright is imported."""
 
 CHECKED = from_environment()

@@ -10,7 +10,6 @@ would make room may be waiting for the GIL.
 from __future__ import annotations
 
 import ctypes
-import os
 import platform
 import sys
 import sysconfig
@@ -20,6 +19,7 @@ from typing import Any
 from tilewright.launching.machine import code
 from tilewright.launching.machine.layout import FUNCTIONS, HEAD, OBJECTS, addresses
 from tilewright.launching.machine.text import ENTRIES, module, template
+from tilewright.tileir.environment import switched_on
 
 _FAST_WITH_KEYWORDS = 0x80 | 0x02  # METH_FASTCALL | METH_KEYWORDS
 
@@ -39,7 +39,7 @@ _thread: threading.Thread | None = None
 
 def possible() -> bool:
     """Whether this interpreter is CPython with a GIL, of 64 bits, and TILEWRIGHT_LAUNCHER does not forbid it."""
-    wanted = os.environ.get("TILEWRIGHT_LAUNCHER", "1").lower() not in ("0", "off", "false")
+    wanted = switched_on("TILEWRIGHT_LAUNCHER", unset=True)
     return (wanted and platform.python_implementation() == "CPython"
             and not sysconfig.get_config_var("Py_GIL_DISABLED") and sys.maxsize > 1 << 32)
 

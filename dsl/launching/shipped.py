@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -11,6 +10,7 @@ from tilewright.arguments.arrays import ArrayInfo
 from tilewright.arguments.bind import Argument, ArrayArgument, ArrayList, Const, Scalar, Tuple
 from tilewright.arguments.spec import row_major_steps
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
+from tilewright.tileir.environment import switched_on
 from tilewright.tileir.plan import Aliases
 
 NO_JIT = "TILEWRIGHT_NO_JIT"
@@ -63,7 +63,7 @@ def find(wanted: Wanted) -> Found | None:
 
 def forbidden() -> bool:
     """Whether TILEWRIGHT_NO_JIT forbids launches to compile."""
-    return os.environ.get("TILEWRIGHT_NO_JIT", "0").lower() not in ("", "0", "off", "false")
+    return switched_on("TILEWRIGHT_NO_JIT")
 
 
 def _missing(wanted: Wanted, places: Sequence[Shipment], sourceless: bool) -> TileUnsupportedFeatureError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
@@ -11,6 +10,7 @@ from typing import Generic, TypeVar
 from tilewright.tileir.analysis.unit import NONE, Preserved, Unit
 from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import TileError, TileInternalError, TileTypeError
+from tilewright.tileir.environment import switched_on
 
 U = TypeVar("U", bound=Unit)
 Pass = Callable[[U], Preserved | None]
@@ -23,7 +23,7 @@ Timer = Callable[[str, float], None]
 
 def verification_wanted() -> bool:
     """Whether TILEWRIGHT_VERIFY asks for a check of the IR after every pass."""
-    return os.environ.get("TILEWRIGHT_VERIFY", "0").lower() not in ("", "0", "off", "false")
+    return switched_on("TILEWRIGHT_VERIFY")
 
 
 def check_order(recipe: Sequence[Pass[U]], order: Sequence[Order[U]]) -> None:
