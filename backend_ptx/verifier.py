@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from typing import NoReturn
 
 from tilewright.backend_ptx.compilation import Compilation
-from tilewright.backend_ptx.layouts.flat import WARP, log2
 from tilewright.backend_ptx.ops.shared import SharedAlloc
 from tilewright.backend_ptx.resources.shared import alignment, find_intervals
 from tilewright.tileir.analysis.axes import is_tile
@@ -18,6 +17,7 @@ from tilewright.tileir.analysis.buffers import conflicts
 from tilewright.tileir.carried import carried
 from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.diagnostics import TileInternalError
+from tilewright.tileir.layouts.flat import WARP, log2
 from tilewright.tileir.printer import op_text
 from tilewright.tileir.types import SharedType
 from tilewright.tileir.verifier import verify

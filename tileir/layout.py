@@ -4,7 +4,8 @@ The idea is that of "Linear Layouts" (arXiv 2505.23819). A layout has named inpu
 vectors. Input bit i of dimension `d` that is set contributes basis `bases[d][i]`, a tuple with one integer per tile
 axis; contributions are combined by XOR. Tile dimensions are powers of two, so every index is a set of bits.
 
-The questions asked of layouts (conversion, vector width, bank conflicts) live in `backend_ptx/layouts/`.
+The questions asked of layouts live in `tileir/layouts/`, and what instructions and memory ask of them (fragments, bank
+conflicts) in `backend_ptx/layouts/`.
 """
 
 from __future__ import annotations

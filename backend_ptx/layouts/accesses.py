@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from tilewright.backend_ptx.layouts.memory import VECTOR_BYTES
-from tilewright.backend_ptx.layouts.queries import vector_along
 from tilewright.tileir.analysis.facts import Facts
 from tilewright.tileir.analysis.neighbours import GatherRun, aligned, gather_run
 from tilewright.tileir.analysis.runs import Runs
 from tilewright.tileir.core import Value
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts.queries import vector_along
 from tilewright.tileir.types import ArrayType
 
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
-from tilewright.backend_ptx.layouts import flat
 from tilewright.backend_ptx.layouts.bulk import bulk_layout
 from tilewright.tileir.layout import Basis, Layout
+from tilewright.tileir.layouts import flat
 
 
 @dataclass(frozen=True, slots=True)

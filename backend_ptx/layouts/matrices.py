@@ -11,10 +11,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-from tilewright.backend_ptx.layouts.flat import distributed, log2, parts
 from tilewright.backend_ptx.layouts.shared import alignment, copy_vector, offset_bases, swizzled_shared
 from tilewright.tileir.f2 import combine, span
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts.flat import distributed, log2, parts
 
 ROW_BYTES, WORD_BYTES = 16, 4
 

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
-from tilewright.backend_ptx.layouts.blocked import blocked
-from tilewright.backend_ptx.layouts.convert import plan_conversion
-from tilewright.backend_ptx.layouts.flat import LANE
-from tilewright.backend_ptx.layouts.queries import registers, vector_along
 from tilewright.tileir.analysis.neighbours import aligned, gather_run
 from tilewright.tileir.analysis.runs import Along
 from tilewright.tileir.f2 import span
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts.blocked import blocked
+from tilewright.tileir.layouts.convert import plan_conversion
+from tilewright.tileir.layouts.flat import LANE
+from tilewright.tileir.layouts.queries import registers, vector_along
 from tilewright.tileir.types import ArrayType
 
 VECTOR_BYTES = 16

@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from tilewright.backend_ptx.layouts import transform
-from tilewright.backend_ptx.layouts.blocked import row_major
-from tilewright.backend_ptx.layouts.flat import axis_shifts, distributed, log2, parts
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts import transform
+from tilewright.tileir.layouts.blocked import row_major
+from tilewright.tileir.layouts.flat import axis_shifts, distributed, log2, parts
 
 # A bit of an index: the axis ("b" batch, "m", "n" or "k") and its number; None: no element depends on it (copies).
 Bit = tuple[str, int] | None

@@ -14,9 +14,9 @@ from functools import lru_cache, reduce
 from operator import or_
 from typing import NamedTuple
 
-from tilewright.backend_ptx.layouts.flat import OFFSET, distributed, flat_bases, from_flat, is_plain, log2, parts
 from tilewright.tileir.f2 import combine, complement, echelon, span
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts.flat import OFFSET, distributed, flat_bases, from_flat, is_plain, log2, parts
 
 ROW_BYTES = 128
 VECTOR_BYTES = 16

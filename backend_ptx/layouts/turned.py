@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import product
 
-from tilewright.backend_ptx.layouts.flat import LANE_BITS, OFFSET, distributed, flat_bases, index_bits, log2
-from tilewright.backend_ptx.layouts.queries import registers
 from tilewright.backend_ptx.layouts.shared import VECTOR_BYTES, WORD_BYTES, access_vector, bank_conflicts
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts.flat import LANE_BITS, OFFSET, distributed, flat_bases, index_bits, log2
+from tilewright.tileir.layouts.queries import registers
 
 
 @lru_cache(maxsize=256)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from tilewright.backend_ptx.layouts.flat import log2
 from tilewright.backend_ptx.layouts.mma import Bit, Fragment, ProductLayouts, axis_bits, layout_of_bits
 from tilewright.tileir.layout import Basis, Layout
+from tilewright.tileir.layouts.flat import log2
 
 ROWS, LEAST_COLUMNS, MOST_COLUMNS = 64, 8, 256
 WARPS = 4

@@ -10,8 +10,6 @@ from functools import cached_property
 from math import prod
 
 from tilewright.backend_ptx.layouts.accesses import TileWidths
-from tilewright.backend_ptx.layouts.flat import is_plain
-from tilewright.backend_ptx.layouts.queries import register_offsets
 from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.lower.access import Accesses, Offsets, both
 from tilewright.backend_ptx.lower.context import Context
@@ -19,6 +17,8 @@ from tilewright.backend_ptx.lower.fragments import ArrayRef
 from tilewright.backend_ptx.lower.integers import clamped, resized
 from tilewright.backend_ptx.lower.positions import thread_index
 from tilewright.backend_ptx.ops.async_copy import AsyncLoad
+from tilewright.tileir.layouts.flat import is_plain
+from tilewright.tileir.layouts.queries import register_offsets
 from tilewright.tileir.ops.memory import Load, Store
 from tilewright.tileir.types import TileType
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilewright.backend_ptx.layouts.queries import registers
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.registry import lowering_of
 from tilewright.backend_ptx.lower.shape import is_renaming
@@ -16,6 +15,7 @@ from tilewright.tileir.analysis.places import in_few_places
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.diagnostics import NO_SPAN, TileError, TileInternalError
 from tilewright.tileir.enums import MemoryOrder
+from tilewright.tileir.layouts.queries import registers
 from tilewright.tileir.ops.math import FloatUnary
 from tilewright.tileir.ops.memory import Load
 from tilewright.tileir.ops.shape import Broadcast

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.layouts.boxes import box_starts
 from tilewright.backend_ptx.layouts.bulk import ROW_BYTES, SLOT_ALIGN
-from tilewright.backend_ptx.layouts.flat import LANE_BITS, log2
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.integers import clamped
@@ -24,6 +23,7 @@ from tilewright.backend_ptx.roles import PRODUCER
 from tilewright.backend_ptx.tensor_maps import copy_of, part_shape, tensor_map_spec
 from tilewright.tileir.analysis.described import described
 from tilewright.tileir.core import Function, Value
+from tilewright.tileir.layouts.flat import LANE_BITS, log2
 
 _LOW, _HIGH = -(1 << 31), (1 << 31) - 1
 

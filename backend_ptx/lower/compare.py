@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tilewright.backend_ptx.layouts.queries import vector_along
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.lower import floats, integers
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.narrow import unpacked
 from tilewright.backend_ptx.lower.registry import lower
 from tilewright.tileir.dtypes import DType
+from tilewright.tileir.layouts.queries import vector_along
 from tilewright.tileir.ops import arith as ops
 
 

@@ -9,7 +9,6 @@ from typing import Any
 from tilewright.backend_ptx.abi import KernelAbi
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.instructions.table import instruction
-from tilewright.backend_ptx.layouts.flat import LANE_BITS, distributed, log2
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.llvm.module import DebugLines
 from tilewright.backend_ptx.lower.fragments import Fragment, elem_of, lanes_of
@@ -18,6 +17,7 @@ from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.core import Function, Value
 from tilewright.tileir.diagnostics import NO_SPAN, Span
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts.flat import LANE_BITS, distributed, log2
 from tilewright.tileir.types import TileType
 
 

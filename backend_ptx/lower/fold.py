@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilewright.backend_ptx.layouts.flat import LANE, LANE_BITS, REGISTER, distributed, log2
 from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.registers import from_lane, halves
 from tilewright.backend_ptx.lower.registry import lower, lowering_of
 from tilewright.tileir.core import Value
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts.flat import LANE, LANE_BITS, REGISTER, distributed, log2
 from tilewright.tileir.ops import fold as ops
 from tilewright.tileir.types import TileType
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from tilewright.backend_ptx.abi import LLVM_SCALAR
-from tilewright.backend_ptx.layouts.queries import registers
 from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.tileir.dtypes import DType
+from tilewright.tileir.layouts.queries import registers
 from tilewright.tileir.types import ArrayType, TileType
 
 

@@ -7,15 +7,15 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from tilewright.backend_ptx.instructions.table import instruction
-from tilewright.backend_ptx.layouts.flat import axis_shifts, log2
 from tilewright.backend_ptx.layouts.fragments import fragment_of
 from tilewright.backend_ptx.layouts.mma import Fragment, ProductLayouts
-from tilewright.backend_ptx.layouts.queries import register_flats
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.registry import lower, refuse
 from tilewright.backend_ptx.ops import matmul as ops
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts.flat import axis_shifts, log2
+from tilewright.tileir.layouts.queries import register_flats
 from tilewright.tileir.ops.matmul import Mma, MmaScaled
 
 refuse(Mma, "select_instructions chooses an instruction first", "this is a defect of the backend, please report it")

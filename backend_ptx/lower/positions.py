@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from tilewright.backend_ptx.layouts.flat import LANE, LANE_BITS, WARP, is_plain
-from tilewright.backend_ptx.layouts.queries import copies, register_offsets, thread_bases
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts.flat import LANE, LANE_BITS, WARP, is_plain
+from tilewright.tileir.layouts.queries import copies, register_offsets, thread_bases
 
 Run = tuple[int, int, int]  # first bit of the thread number, number of bits, what the first one contributes
 

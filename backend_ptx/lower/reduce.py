@@ -10,9 +10,6 @@ from functools import partial
 from typing import Any
 
 from tilewright.backend_ptx.instructions.table import instruction
-from tilewright.backend_ptx.layouts import transform
-from tilewright.backend_ptx.layouts.flat import LANE, LANE_BITS, REGISTER, WARP, is_plain, log2
-from tilewright.backend_ptx.layouts.reduced import partial_layout
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.lower import floats
 from tilewright.backend_ptx.lower.arith import computed, extreme
@@ -24,6 +21,9 @@ from tilewright.backend_ptx.ops import reduce as machine
 from tilewright.tileir.core import Op
 from tilewright.tileir.diagnostics import TileInternalError
 from tilewright.tileir.dtypes import DType, int32
+from tilewright.tileir.layouts import transform
+from tilewright.tileir.layouts.flat import LANE, LANE_BITS, REGISTER, WARP, is_plain, log2
+from tilewright.tileir.layouts.reduced import partial_layout
 from tilewright.tileir.ops import reduce as ops
 from tilewright.tileir.rules import RuleTable
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilewright.backend_ptx.instructions.table import instruction
-from tilewright.backend_ptx.layouts.convert import plan_conversion
-from tilewright.backend_ptx.layouts.flat import LANE, LANE_BITS
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.lower.access import elem_bytes
 from tilewright.backend_ptx.lower.arith import chosen
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts.convert import plan_conversion
+from tilewright.tileir.layouts.flat import LANE, LANE_BITS
 
 
 def rearranged(ctx: Context, value: Val, source: Layout, target: Layout) -> Val:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from tilewright.backend_ptx.layouts import transform
-from tilewright.backend_ptx.layouts.flat import LANE, REGISTER, log2
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.lower.arith import chosen
 from tilewright.backend_ptx.lower.context import Context
@@ -16,6 +14,8 @@ from tilewright.backend_ptx.lower.shared import linear
 from tilewright.backend_ptx.resources.registers import is_uniform
 from tilewright.tileir.core import Op
 from tilewright.tileir.f2 import span
+from tilewright.tileir.layouts import transform
+from tilewright.tileir.layouts.flat import LANE, REGISTER, log2
 from tilewright.tileir.ops import shape as ops
 
 

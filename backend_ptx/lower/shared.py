@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import chain
 
 from tilewright.backend_ptx.instructions.table import instruction
-from tilewright.backend_ptx.layouts.flat import LANE_BITS, axis_shifts, log2
 from tilewright.backend_ptx.layouts.matrices import ROW_BYTES, MatrixPlan, matrix_plan
 from tilewright.backend_ptx.layouts.shared import Turn, access_vector, inverse, offset_bases, turned_pairs
 from tilewright.backend_ptx.llvm.builder import Builder, Val
@@ -21,6 +20,7 @@ from tilewright.backend_ptx.ops import shared as ops
 from tilewright.tileir.core import Value
 from tilewright.tileir.f2 import combine, shifts, span
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts.flat import LANE_BITS, axis_shifts, log2
 from tilewright.tileir.types import SharedType
 
 SPACE = "ptr addrspace(3)"

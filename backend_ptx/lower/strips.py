@@ -15,7 +15,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from tilewright.backend_ptx.layouts.queries import registers
 from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.lower.addresses import TileAccess
 from tilewright.backend_ptx.lower.context import Context
@@ -28,6 +27,7 @@ from tilewright.tileir.analysis.axes import is_tile
 from tilewright.tileir.analysis.padded import padded_tiles
 from tilewright.tileir.analysis.recomputation import is_widening
 from tilewright.tileir.core import Op, Value
+from tilewright.tileir.layouts.queries import registers
 from tilewright.tileir.ops.memory import Load
 
 # Instructions for each element from which on strips are skipped, and those of a dear op, about.

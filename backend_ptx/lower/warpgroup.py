@@ -15,7 +15,6 @@ from tilewright.backend_ptx.instructions import warpgroup as records
 from tilewright.backend_ptx.instructions.record import Instruction
 from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.layouts.bulk import bulk_layout
-from tilewright.backend_ptx.layouts.flat import OFFSET, log2
 from tilewright.backend_ptx.layouts.fragments import warpgroup_fragment
 from tilewright.backend_ptx.layouts.warpgroup import MOST_COLUMNS, ROWS, WARPS, in_order_of_sums, warpgroup_grid
 from tilewright.backend_ptx.llvm.builder import Val
@@ -26,6 +25,7 @@ from tilewright.backend_ptx.lower.registry import emits, lower, refuse
 from tilewright.backend_ptx.lower.shared import CONSUMERS_BARRIER, SharedRef, slot_offset
 from tilewright.backend_ptx.ops import warpgroup as ops
 from tilewright.tileir.core import Value
+from tilewright.tileir.layouts.flat import OFFSET, log2
 from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.types import SharedType
 

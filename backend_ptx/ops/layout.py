@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Op, Value, attribute, operand, require
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts.convert import plan_conversion
 from tilewright.tileir.ops.arrays import check_tile
 from tilewright.tileir.types import Type
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tilewright.backend_ptx.layouts.reduced import kept_shape
 from tilewright.tileir.core import Op, Value, attribute, operand, optional_operand, require
 from tilewright.tileir.dtypes import int32
 from tilewright.tileir.enums import RoundingMode
+from tilewright.tileir.layouts.reduced import kept_shape
 from tilewright.tileir.ops.reduce import reduction_of
 from tilewright.tileir.types import TileType, Type
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tilewright.backend_ptx.layouts.queries import registers
 from tilewright.backend_ptx.ops.arith import DivideBy
 from tilewright.backend_ptx.ops.layout import KeepRegisters
 from tilewright.backend_ptx.ops.matmul import Product
@@ -22,6 +21,7 @@ from tilewright.tileir.analysis.places import late_loads
 from tilewright.tileir.analysis.recomputation import is_widening, recomputation
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.layouts.queries import registers
 from tilewright.tileir.ops.arith import Constant, Div
 from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.math import FloatUnary

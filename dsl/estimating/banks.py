@@ -13,9 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tilewright.backend_ptx.layouts.flat import LANE, LANE_BITS, WARP, log2
 from tilewright.backend_ptx.layouts.matrices import MatrixPlan, matrix_plan
-from tilewright.backend_ptx.layouts.queries import copies
 from tilewright.backend_ptx.layouts.shared import access_vector, copy_vector, offset_bases, turned_pairs
 from tilewright.backend_ptx.ops.async_copy import AsyncGather, AsyncLoad
 from tilewright.backend_ptx.ops.shared import SharedLoad, SharedStore
@@ -23,6 +21,8 @@ from tilewright.backend_ptx.targets import Target
 from tilewright.estimating.requests import Machine
 from tilewright.tileir.f2 import span
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts.flat import LANE, LANE_BITS, WARP, log2
+from tilewright.tileir.layouts.queries import copies
 from tilewright.tileir.rules import RuleTable
 
 BANKS, WORD = 32, 4

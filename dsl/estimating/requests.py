@@ -16,8 +16,6 @@ import numpy as np
 
 from tilewright.backend_ptx.layouts.accesses import GatherWidths, TileWidths
 from tilewright.backend_ptx.layouts.boxes import box_starts
-from tilewright.backend_ptx.layouts.flat import LANE, LANE_BITS, WARP, distributed, log2, parts
-from tilewright.backend_ptx.layouts.queries import copies
 from tilewright.backend_ptx.layouts.shared import copy_vector
 from tilewright.backend_ptx.ops.async_copy import AsyncGather, AsyncLoad
 from tilewright.backend_ptx.ops.bulk import TmaLoad, TmaStore
@@ -29,6 +27,8 @@ from tilewright.tileir.core import Function, Op
 from tilewright.tileir.enums import MemoryOrder
 from tilewright.tileir.f2 import span
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts.flat import LANE, LANE_BITS, WARP, distributed, log2, parts
+from tilewright.tileir.layouts.queries import copies
 from tilewright.tileir.ops.atomics import Atomic
 from tilewright.tileir.ops.memory import Gather, Load, Scatter, Store
 from tilewright.tileir.rules import RuleTable

@@ -117,7 +117,7 @@ def _name(array: Value) -> str:
 def _width(op: Any, tile: TileType) -> str:
     """What a thread moves by one instruction where no edge cuts the tile."""
     from tilewright.backend_ptx.layouts.memory import tile_access
-    from tilewright.backend_ptx.layouts.queries import vector_along
+    from tilewright.tileir.layouts.queries import vector_along
 
     access = tile_access(op.array.type, op.order, op.steps, tile.shape)
     vector = min(access.vector, vector_along(tile.layout, access.order[0])) if access.contiguous else 1
@@ -127,7 +127,7 @@ def _width(op: Any, tile: TileType) -> str:
 def _gathered(op: Any, known: Any) -> str:
     """The same for a gather or scatter, where the index of the dense axis counts up."""
     from tilewright.backend_ptx.layouts.memory import gather_access
-    from tilewright.backend_ptx.layouts.queries import vector_along
+    from tilewright.tileir.layouts.queries import vector_along
 
     access = gather_access(op.array.type, op.shape, tuple(known[i] for i in op.indices))
     vector = min(access.vector, vector_along(op.indices[0].type.layout, access.order[0]))

@@ -10,12 +10,12 @@ import pytest
 
 import tilewright as tw
 from tilewright.backend_ptx.layouts.bulk import bulk_layout
-from tilewright.backend_ptx.layouts.flat import flat_bases
 from tilewright.backend_ptx.layouts.shared import access_vector, bank_conflicts
 from tilewright.backend_ptx.layouts.turned import turning_layout
 from tilewright.backend_ptx.simulator import simulate
 from tilewright.estimating import Estimate, estimate
 from tilewright.tileir.f2 import echelon
+from tilewright.tileir.layouts.flat import flat_bases
 
 ZERO = tw.PaddingMode.ZERO
 

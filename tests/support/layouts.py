@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tilewright.backend_ptx.layouts.flat import LANE_BITS, log2, parts
 from tilewright.tileir.f2 import echelon
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts.flat import LANE_BITS, log2, parts
 
 
 def check_distributed(layout: Layout) -> None:

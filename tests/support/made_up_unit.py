@@ -17,8 +17,6 @@ import ml_dtypes
 import numpy as np
 
 from tilewright.backend_ptx.instructions.record import Instruction
-from tilewright.backend_ptx.layouts.blocked import row_major
-from tilewright.backend_ptx.layouts.flat import LANE, OFFSET, REGISTER, WARP
 from tilewright.backend_ptx.layouts.mma import ProductLayouts
 from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.lower.bulk import shared_number
@@ -42,6 +40,8 @@ from tilewright.tileir import dtypes as dt
 from tilewright.tileir.core import OPS, Effects, Op, Start, Value, attribute, operand, operands
 from tilewright.tileir.engines import SHARED, THREADS, Engine, Issuer, Proxy, space
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts.blocked import row_major
+from tilewright.tileir.layouts.flat import LANE, OFFSET, REGISTER, WARP
 from tilewright.tileir.ops.matmul import Mma
 from tilewright.tileir.rewrite import Rewriter
 from tilewright.tileir.types import Type

@@ -11,9 +11,6 @@ needs no barrier.
 
 from __future__ import annotations
 
-from tilewright.backend_ptx.layouts.convert import plan_conversion
-from tilewright.backend_ptx.layouts.flat import parts
-from tilewright.backend_ptx.layouts.queries import is_replicated
 from tilewright.backend_ptx.ops.shared import BufferAccess, SharedAlloc
 from tilewright.backend_ptx.ops.warpgroup import SharedView
 from tilewright.backend_ptx.resources.shared import buffer_bytes
@@ -24,6 +21,9 @@ from tilewright.tileir.engines import GLOBAL, REGISTERS, SHARED, THREADS, Issuer
 from tilewright.tileir.enums import MemoryOrder
 from tilewright.tileir.f2 import echelon
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts.convert import plan_conversion
+from tilewright.tileir.layouts.flat import parts
+from tilewright.tileir.layouts.queries import is_replicated
 from tilewright.tileir.ops.atomics import AtomicRmw
 from tilewright.tileir.ops.memory import TileAccess
 

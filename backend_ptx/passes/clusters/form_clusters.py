@@ -37,7 +37,6 @@ from typing import NamedTuple
 
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
-from tilewright.backend_ptx.layouts.flat import log2
 from tilewright.backend_ptx.layouts.memory import tile_access
 from tilewright.backend_ptx.layouts.warpgroup import LEAST_COLUMNS, ROWS
 from tilewright.backend_ptx.ops.cluster import ClusterGather
@@ -50,6 +49,7 @@ from tilewright.tileir.analysis.axes import Axes, Node
 from tilewright.tileir.analysis.held_tiles import crossing_bytes, held
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.core import Function, Op, Value
+from tilewright.tileir.layouts.flat import log2
 from tilewright.tileir.ops.fold import ScanWith
 from tilewright.tileir.ops.matmul import Mma
 from tilewright.tileir.ops.memory import Load

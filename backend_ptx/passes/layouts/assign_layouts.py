@@ -18,12 +18,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from tilewright.backend_ptx.compilation import Compilation
-from tilewright.backend_ptx.layouts import transform
-from tilewright.backend_ptx.layouts.blocked import row_major
 from tilewright.backend_ptx.layouts.bulk import bulk_layout
 from tilewright.backend_ptx.layouts.memory import conversion_cost
 from tilewright.backend_ptx.layouts.mma import ProductLayouts, scale_layouts
-from tilewright.backend_ptx.layouts.queries import registers
 from tilewright.backend_ptx.layouts.turned import turning_layout
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import MmaScaledSync, Product
@@ -37,6 +34,9 @@ from tilewright.tileir.analysis.moved import is_moved_only, source_of
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.diagnostics import Span
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts import transform
+from tilewright.tileir.layouts.blocked import row_major
+from tilewright.tileir.layouts.queries import registers
 from tilewright.tileir.ops import control
 from tilewright.tileir.ops.fold import Fold
 from tilewright.tileir.ops.memory import Load, Store

@@ -26,10 +26,7 @@ import itertools
 from collections.abc import Sequence
 
 from tilewright.backend_ptx.compilation import Compilation
-from tilewright.backend_ptx.layouts import transform
 from tilewright.backend_ptx.layouts.exchange import exchange_layout
-from tilewright.backend_ptx.layouts.flat import REGISTER, WARP, is_plain
-from tilewright.backend_ptx.layouts.pieces import Hop, hops
 from tilewright.backend_ptx.layouts.shared import linear_shared
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import waits_for
@@ -41,6 +38,9 @@ from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.engines import THREADS
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts import transform
+from tilewright.tileir.layouts.flat import REGISTER, WARP, is_plain
+from tilewright.tileir.layouts.pieces import Hop, hops
 from tilewright.tileir.ops.shape import Cat, Extract, Reshape, Take
 from tilewright.tileir.rewrite import Rewriter, rewrite
 

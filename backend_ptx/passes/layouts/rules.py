@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from tilewright.backend_ptx.layouts import transform
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts import transform
 from tilewright.tileir.ops.reduce import ArgReduction, Reduction
 from tilewright.tileir.ops.shape import Broadcast, Cat, Extract, Permute, Reshape
 from tilewright.tileir.rewrite import Rewriter, constant_value

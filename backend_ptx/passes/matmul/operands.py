@@ -7,9 +7,7 @@ result, or by dequantising a tile), it stays in their registers and needs no sha
 from __future__ import annotations
 
 from tilewright.backend_ptx.layouts.bulk import bulk_layout
-from tilewright.backend_ptx.layouts.flat import OFFSET
 from tilewright.backend_ptx.layouts.memory import tile_access
-from tilewright.backend_ptx.layouts.queries import vector_along
 from tilewright.backend_ptx.layouts.warpgroup import in_order_of_sums
 from tilewright.backend_ptx.ops.matmul import Product, left_outstanding
 from tilewright.backend_ptx.ops.warpgroup import Stage
@@ -17,6 +15,8 @@ from tilewright.tileir.analysis.moved import Axes, keeps_axes, moved_axes, sourc
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts.flat import OFFSET
+from tilewright.tileir.layouts.queries import vector_along
 from tilewright.tileir.ops.memory import Load
 from tilewright.tileir.ops.shape import Permute, Reshape
 from tilewright.tileir.types import SharedType

@@ -15,13 +15,13 @@ loaded and converted sub-tile by sub-tile.
 from __future__ import annotations
 
 from tilewright.backend_ptx.compilation import Compilation
-from tilewright.backend_ptx.layouts import transform
 from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.ops.shared import SharedLoad
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.core import Value
 from tilewright.tileir.dtypes import int32
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts import transform
 from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.shape import Extract

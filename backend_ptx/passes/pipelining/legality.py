@@ -15,10 +15,8 @@ from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.accesses import GatherWidths
 from tilewright.backend_ptx.layouts.bulk import bulk_layout, inner_axis, tma_refusal
-from tilewright.backend_ptx.layouts.flat import OFFSET
 from tilewright.backend_ptx.layouts.matrices import ring_layout, widest_copy
 from tilewright.backend_ptx.layouts.memory import tile_access
-from tilewright.backend_ptx.layouts.queries import is_replicated, vector_along
 from tilewright.backend_ptx.layouts.warpgroup import WARPS
 from tilewright.backend_ptx.ops.engines import CP_ASYNC, TMA_LOAD
 from tilewright.backend_ptx.ops.layout import ConvertLayout
@@ -41,6 +39,8 @@ from tilewright.tileir.core import Op, Value
 from tilewright.tileir.engines import THREADS
 from tilewright.tileir.enums import MemoryOrder, PaddingMode
 from tilewright.tileir.iterations import Iterations
+from tilewright.tileir.layouts.flat import OFFSET
+from tilewright.tileir.layouts.queries import is_replicated, vector_along
 from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.ops.control import For, While
 from tilewright.tileir.ops.memory import Gather, Load

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from functools import cached_property
 
-from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.ops.arith import DivideBy
 from tilewright.backend_ptx.ops.cluster import ClusterGather, exchanges
 from tilewright.backend_ptx.ops.layout import ConvertLayout
@@ -19,6 +18,7 @@ from tilewright.backend_ptx.resources.registers import is_uniform, kept_by, regi
 from tilewright.tileir.analysis.live import taken
 from tilewright.tileir.analysis.uses import all_reads, viewed
 from tilewright.tileir.core import Block, Function, Op, Value
+from tilewright.tileir.layouts.convert import plan_conversion
 
 
 class Body:

@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
-from tilewright.backend_ptx.layouts.flat import log2
 from tilewright.backend_ptx.ops.matmul import MmaFma, Product, padded
 from tilewright.backend_ptx.resources.occupancy import AIM, IN_FLIGHT, STEP, resident
 from tilewright.backend_ptx.resources.registers import OTHER, REGISTER_BYTES, STRIP, computed_again
@@ -26,6 +25,7 @@ from tilewright.tileir.analysis.recomputation import is_widening
 from tilewright.tileir.analysis.unit import ALL, Preserved
 from tilewright.tileir.core import Block, Function, Value
 from tilewright.tileir.diagnostics import TileValueError
+from tilewright.tileir.layouts.flat import log2
 from tilewright.tileir.ops.arith import Add
 from tilewright.tileir.ops.fold import Fold
 from tilewright.tileir.ops.memory import Load

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
-from tilewright.backend_ptx.layouts.queries import is_replicated
 from tilewright.backend_ptx.layouts.shared import swizzled_shared
 from tilewright.backend_ptx.ops.layout import KeepRegisters
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
@@ -22,6 +21,7 @@ from tilewright.tileir.analysis.uses import all_reads, replace_everywhere
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Value
 from tilewright.tileir.enums import MemoryOrder
+from tilewright.tileir.layouts.queries import is_replicated
 from tilewright.tileir.ops.math import FloatUnary
 from tilewright.tileir.ops.memory import Load
 from tilewright.tileir.types import SharedType

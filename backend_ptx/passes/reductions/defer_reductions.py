@@ -13,15 +13,15 @@ from functools import reduce
 from operator import or_
 
 from tilewright.backend_ptx.compilation import Compilation
-from tilewright.backend_ptx.layouts import transform
-from tilewright.backend_ptx.layouts.flat import LANE, REGISTER, WARP
-from tilewright.backend_ptx.layouts.reduced import partial_layout
 from tilewright.backend_ptx.ops.layout import converted
 from tilewright.backend_ptx.ops.reduce import ReduceBits
 from tilewright.tileir.analysis.unit import ALL, Preserved
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Value
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts import transform
+from tilewright.tileir.layouts.flat import LANE, REGISTER, WARP
+from tilewright.tileir.layouts.reduced import partial_layout
 from tilewright.tileir.ops.control import For
 from tilewright.tileir.ops.reduce import Reduction
 from tilewright.tileir.ops.shape import Broadcast, Reshape

@@ -18,15 +18,15 @@ from __future__ import annotations
 from collections.abc import MutableMapping
 
 from tilewright.backend_ptx.compilation import Compilation
-from tilewright.backend_ptx.layouts import transform
-from tilewright.backend_ptx.layouts.blocked import blocked, fold_layout
-from tilewright.backend_ptx.layouts.flat import REGISTER, WARP, is_plain
-from tilewright.backend_ptx.layouts.queries import registers
 from tilewright.backend_ptx.ops.layout import converted
 from tilewright.backend_ptx.passes.reductions.scans import bits_in, split_scan, totals_of_warps
 from tilewright.tileir.analysis.unit import Preserved
 from tilewright.tileir.core import Block, Value
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts import transform
+from tilewright.tileir.layouts.blocked import blocked, fold_layout
+from tilewright.tileir.layouts.flat import REGISTER, WARP, is_plain
+from tilewright.tileir.layouts.queries import registers
 from tilewright.tileir.ops.fold import Fold, ReduceWith, ScanWith
 from tilewright.tileir.rewrite import Rewriter, rewrite_kinds
 

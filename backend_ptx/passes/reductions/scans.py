@@ -13,15 +13,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tilewright.backend_ptx.layouts import transform
-from tilewright.backend_ptx.layouts.blocked import fold_layout
-from tilewright.backend_ptx.layouts.flat import LANE, REGISTER, WARP
 from tilewright.backend_ptx.ops.layout import converted
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.dtypes import int32
 from tilewright.tileir.folding import combined, exclusive_scan, function_of
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts import transform
+from tilewright.tileir.layouts.blocked import fold_layout
+from tilewright.tileir.layouts.flat import LANE, REGISTER, WARP
 from tilewright.tileir.ops.arith import Constant, Gt, Lt, Select
 from tilewright.tileir.ops.fold import ReduceWith, ScanWith
 from tilewright.tileir.ops.shape import Broadcast, Iota, Reshape

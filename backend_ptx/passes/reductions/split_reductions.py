@@ -13,12 +13,12 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.backend_ptx.compilation import Compilation
-from tilewright.backend_ptx.layouts.reduced import gathered_layout, partial_layout, warp_bits
 from tilewright.backend_ptx.ops.layout import converted
 from tilewright.backend_ptx.ops.reduce import ArgReduceBits, ReduceBits
 from tilewright.tileir.analysis.unit import Preserved
 from tilewright.tileir.core import Value
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts.reduced import gathered_layout, partial_layout, warp_bits
 from tilewright.tileir.ops.reduce import ArgReduction, Reduction
 from tilewright.tileir.ops.shape import Reshape
 from tilewright.tileir.rewrite import Rewriter, rewrite_kinds

@@ -25,7 +25,6 @@ from typing import NamedTuple
 
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
-from tilewright.backend_ptx.layouts import transform
 from tilewright.backend_ptx.layouts.exchange import within_warp
 from tilewright.backend_ptx.layouts.memory import conversion_cost, tile_access
 from tilewright.backend_ptx.ops.layout import ConvertLayout
@@ -37,6 +36,7 @@ from tilewright.backend_ptx.roles import plan_roles
 from tilewright.tileir.analysis.chains import after_inner_blocks, chain_to, only_used_by
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts import transform
 from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.memory import Load, Store

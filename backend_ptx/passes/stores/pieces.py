@@ -8,14 +8,14 @@ from functools import lru_cache
 from itertools import product
 from math import prod
 
-from tilewright.backend_ptx.layouts import transform
-from tilewright.backend_ptx.layouts.convert import plan_conversion
 from tilewright.backend_ptx.layouts.exchange import within_warp
-from tilewright.backend_ptx.layouts.flat import LANE, REGISTER, is_plain
 from tilewright.backend_ptx.layouts.memory import Access, tile_access
-from tilewright.backend_ptx.layouts.queries import is_replicated, vector_along
 from tilewright.backend_ptx.targets import KIB
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts import transform
+from tilewright.tileir.layouts.convert import plan_conversion
+from tilewright.tileir.layouts.flat import LANE, REGISTER, is_plain
+from tilewright.tileir.layouts.queries import is_replicated, vector_along
 from tilewright.tileir.types import ArrayType
 
 # Bytes of a sub-tile per warp: 16 rows (those of an MMA fragment) of a whole cache line.

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from tilewright.backend_ptx.layouts.flat import LANE, OFFSET, REGISTER, WARP
 from tilewright.backend_ptx.layouts.matrices import matrix_plan
 from tilewright.backend_ptx.layouts.shared import (
     Turn,
@@ -25,6 +24,7 @@ from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.engines import Issuer
 from tilewright.tileir.f2 import span
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts.flat import LANE, OFFSET, REGISTER, WARP
 from tilewright.tileir.types import SharedType, TileType
 
 LANES = 32

@@ -13,9 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tilewright.arguments.spec import Spec
-from tilewright.backend_ptx.layouts.flat import LANE_BITS, parts
 from tilewright.backend_ptx.layouts.memory import SECTOR_BYTES, gather_access, tile_access
-from tilewright.backend_ptx.layouts.queries import vector_along
 from tilewright.backend_ptx.layouts.shared import copy_vector
 from tilewright.backend_ptx.ops.shared import BufferAccess
 from tilewright.inspecting.explorer.places import Numbering, chain_of
@@ -27,6 +25,8 @@ from tilewright.tileir.diagnostics import Span
 from tilewright.tileir.engines import GLOBAL, Issuer
 from tilewright.tileir.f2 import span
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts.flat import LANE_BITS, parts
+from tilewright.tileir.layouts.queries import vector_along
 from tilewright.tileir.ops.atomics import Atomic
 from tilewright.tileir.ops.memory import Gather, Load, Scatter, Store
 

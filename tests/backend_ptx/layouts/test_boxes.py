@@ -7,16 +7,16 @@ from math import prod
 
 import pytest
 
-from tilewright.backend_ptx.layouts.blocked import blocked
 from tilewright.backend_ptx.layouts.boxes import Boxes, block_boxes, box_starts, warp_boxes
 from tilewright.backend_ptx.layouts.bulk import bulk_layout
-from tilewright.backend_ptx.layouts.flat import OFFSET, distributed, parts
 from tilewright.backend_ptx.layouts.matrices import matrix_plan
 from tilewright.backend_ptx.layouts.mma import Fragment
 from tilewright.backend_ptx.layouts.shared import access_vector, bank_conflicts, turned_pairs
-from tilewright.backend_ptx.layouts.transform import extract
 from tilewright.backend_ptx.layouts.warpgroup import warpgroup_layouts
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts.blocked import blocked
+from tilewright.tileir.layouts.flat import OFFSET, distributed, parts
+from tilewright.tileir.layouts.transform import extract
 
 FRAGMENT = Fragment(16, 8, 16, 2)
 

@@ -8,9 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.layouts import check_distributed
 
-from tilewright.backend_ptx.layouts import convert, queries, shared, transform
-from tilewright.backend_ptx.layouts.blocked import blocked
-from tilewright.backend_ptx.layouts.flat import (
+from tilewright.backend_ptx.layouts import shared
+from tilewright.tileir.f2 import Basis, combine, span
+from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts import convert, queries, transform
+from tilewright.tileir.layouts.blocked import blocked
+from tilewright.tileir.layouts.flat import (
     LANE,
     distributed,
     flatten,
@@ -19,8 +22,6 @@ from tilewright.backend_ptx.layouts.flat import (
     parts,
     unflatten,
 )
-from tilewright.tileir.f2 import Basis, combine, span
-from tilewright.tileir.layout import Layout
 
 SHAPES = st.lists(st.sampled_from([1, 2, 4, 8, 16, 64]), min_size=1, max_size=3).map(tuple)
 

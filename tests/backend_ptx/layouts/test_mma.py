@@ -10,8 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.layouts import check_distributed
 
-from tilewright.backend_ptx.layouts.convert import plan_conversion
-from tilewright.backend_ptx.layouts.flat import WARP, is_plain
 from tilewright.backend_ptx.layouts.mma import (
     Fragment,
     ProductLayouts,
@@ -19,8 +17,10 @@ from tilewright.backend_ptx.layouts.mma import (
     fragment_layouts,
     warp_grid,
 )
-from tilewright.backend_ptx.layouts.queries import registers
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts.convert import plan_conversion
+from tilewright.tileir.layouts.flat import WARP, is_plain
+from tilewright.tileir.layouts.queries import registers
 
 F64, TF32, F16, INT8 = Fragment(8, 8, 4, 1), Fragment(16, 8, 8, 1), Fragment(16, 8, 16, 2), Fragment(16, 8, 32, 4)
 TF32_HALF, F16_HALF, INT8_HALF = Fragment(16, 8, 4, 1), Fragment(16, 8, 8, 2), Fragment(16, 8, 16, 4)

@@ -13,7 +13,6 @@ from support.pass_kernels import function
 
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.bulk import bulk_layout, part_of_slot
-from tilewright.backend_ptx.layouts.flat import OFFSET
 from tilewright.backend_ptx.ops.bulk import MbarrierArrive, MbarrierInit, TmaLoad
 from tilewright.backend_ptx.passes.clusters.form_clusters import form_clusters
 from tilewright.backend_ptx.pipeline import run_passes
@@ -22,6 +21,7 @@ from tilewright.backend_ptx.targets import TARGETS, get_target
 from tilewright.interp import compile_function
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Function
+from tilewright.tileir.layouts.flat import OFFSET
 from tilewright.tileir.ops.matmul import Mma
 from tilewright.tileir.parser import parse
 from tilewright.tileir.passes.cut_tiles import alike

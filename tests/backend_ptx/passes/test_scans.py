@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright.backend_ptx.layouts.queries import registers
 from tilewright.backend_ptx.ops.shared import SharedStore
+from tilewright.tileir.layouts.queries import registers
 from tilewright.tileir.ops.fold import ScanWith
 from tilewright.tileir.ops.memory import Store
 from tilewright.tileir.types import TileType

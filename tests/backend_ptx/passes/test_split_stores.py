@@ -13,9 +13,7 @@ import pytest
 from matmul import matmul
 
 from tilewright.backend_ptx.compilation import Compilation
-from tilewright.backend_ptx.layouts.blocked import blocked
 from tilewright.backend_ptx.layouts.exchange import exchange_layout, side_cost
-from tilewright.backend_ptx.layouts.flat import distributed, log2
 from tilewright.backend_ptx.layouts.matrices import matrix_plan, matrix_rows
 from tilewright.backend_ptx.layouts.mma import Fragment, fragment_layouts
 from tilewright.backend_ptx.layouts.shared import access_vector, bank_conflicts
@@ -37,6 +35,8 @@ from tilewright.interp import compile_function
 from tilewright.tileir.core import Function, Op
 from tilewright.tileir.dtypes import DType, bfloat16, bool_, float8_e4m3fn, float16, float32, int8
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts.blocked import blocked
+from tilewright.tileir.layouts.flat import distributed, log2
 from tilewright.tileir.ops.memory import Store
 from tilewright.tileir.parser import parse
 from tilewright.tileir.plan import Switches

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from tilewright.backend_ptx.layouts.flat import LANE_BITS, distributed, index_bits, log2
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts.flat import LANE_BITS, distributed, index_bits, log2
 
 
 @lru_cache(maxsize=1024)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
-from tilewright.backend_ptx.layouts.flat import (
+from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts.flat import (
     LANE,
     REGISTER,
     WARP,
@@ -19,7 +20,6 @@ from tilewright.backend_ptx.layouts.flat import (
     index_bits,
     parts,
 )
-from tilewright.tileir.layout import Layout
 
 Index = Callable[[tuple[int, ...]], Sequence[int]]
 

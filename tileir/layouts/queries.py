@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from tilewright.backend_ptx.layouts.flat import LANE, REGISTER, WARP, flat_bases, unflatten
 from tilewright.tileir.f2 import span
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts.flat import LANE, REGISTER, WARP, flat_bases, unflatten
 
 
 def registers(layout: Layout) -> int:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tilewright.backend_ptx.layouts.flat import LANE, WARP, parts
 from tilewright.tileir.f2 import echelon, span
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts.flat import LANE, WARP, parts
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tilewright.backend_ptx.layouts.flat import LANE_BITS, distributed, is_plain, log2, parts
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts.flat import LANE_BITS, distributed, is_plain, log2, parts
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ from __future__ import annotations
 from functools import reduce
 from operator import or_
 
-from tilewright.backend_ptx.layouts import transform
-from tilewright.backend_ptx.layouts.flat import WARP, distributed, index_bits
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts import transform
+from tilewright.tileir.layouts.flat import WARP, distributed, index_bits
 
 
 def kept_shape(shape: tuple[int, ...], axes: tuple[int, ...], keep: tuple[int, ...]) -> tuple[int, ...]:
