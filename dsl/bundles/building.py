@@ -23,7 +23,7 @@ from tilewright.kernel import tile_kernel
 from tilewright.launching.timeouts import limited
 from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
-from tilewright.tileir.plan import Aliases
+from tilewright.tileir.plan import Aliases, Switches
 from tilewright.tune.stored import choices_of
 
 TABLE = "kernels"
@@ -115,4 +115,5 @@ def _compiled(
 ) -> tuple[Function, Compiled]:
     function = kernel.specialiser.make_tile_ir(arguments, facts=True, aliases=aliases)
     function.name = symbol
-    return function, compile_kernel(function, target, hints=kernel.hints.resolve(target.name))
+    return function, compile_kernel(function, target, hints=kernel.hints.resolve(target.name),
+                                    switches=Switches(loop_over_blocks=True))

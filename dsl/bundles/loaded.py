@@ -149,7 +149,7 @@ class Bundle:
             self._modules[key] = (load_ptx(ptx, binary.symbol, binary.opt_level)[0] if ptx else
                                   check(driver().cuModuleLoadData(data), f"loading {code.file}"))
         meta = {"threads": binary.threads, "shared_bytes": binary.shared_bytes, "opt_level": binary.opt_level,
-                "cluster": binary.cluster, "dependent": binary.dependent}
+                "cluster": binary.cluster, "dependent": binary.dependent, "looped": binary.looped}
         return load_code(Entry(meta, ptx), binary.abi, device, {}, self._modules[key])
 
 

@@ -47,7 +47,7 @@ def complaint(binary: Binary, code: CodeFile, wanted: Wanted) -> str | None:
     """Why a binary does not serve a launch; None where it does."""
     if not runs_on(code, wanted.device.target):
         return f"it is for {code.target}"
-    if binary.abi.linear_grid != wanted.linear:
+    if binary.abi.linear_grid != wanted.linear and not binary.looped:
         return "it is for grids of at most 65535 blocks along y and z"
     if wanted.aliases not in (NO_ALIASES, binary.aliases) or (binary.aliases.same and wanted.aliases != binary.aliases):
         return "it is for arguments that share memory in another way, or not at all"

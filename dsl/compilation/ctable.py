@@ -17,7 +17,7 @@ from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
 from tilewright.tileir.plan import Aliases
 from tilewright.tileir.types import ArrayType, ListType
 
-TABLE_VERSION = 1
+TABLE_VERSION = 2
 # As in tilewright.h.
 MAX_PARAMETERS, MAX_MAPS, MAX_RANK = 512, 24, 16
 _PARTS = {"pointer": "TW_POINTER", "extent": "TW_EXTENT", "stride": "TW_STRIDE", "scalar": "TW_VALUE",
@@ -76,7 +76,7 @@ def _kernel(manifest: Manifest, binary: Binary, own: str) -> tuple[list[str], st
     row = _row(_text(binary.symbol), _text(kernel), binary.code, binary.threads, binary.cluster, int(binary.dependent),
                binary.shared_bytes,
                f"{own}_arguments" if rows else "NULL", len(rows), f"{own}_parameters" if params else "NULL",
-               len(params))
+               len(params), int(binary.looped))
     return out, row
 
 

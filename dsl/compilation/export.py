@@ -16,7 +16,7 @@ from tilewright.launching.timeouts import limited
 from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
 from tilewright.tileir.ops.memory import TileAccess
-from tilewright.tileir.plan import Limits
+from tilewright.tileir.plan import Limits, Switches
 
 if TYPE_CHECKING:
     from tilewright.backend_ptx.targets import Target
@@ -75,13 +75,14 @@ def export_kernel(
     place = None if manifest is None else beside(output_file, manifest)
     hints = kernel.hints.resolve(target.name)
 
-    # A program that launches a plain export need not know of clusters and tensor maps.
+    # A program that launches a plain export need not know of clusters, tensor maps, and blocks that loop.
     plain = place is None
     functions: list[Function] = []
 
     def make(dump: Dump | None) -> Module:
         functions[:] = [exported_function(kernel, signature, dump, plain=plain) for signature in named]
-        return compile_module(functions, target, dump, hints, Limits(allow_cluster=not plain))
+        return compile_module(functions, target, dump, hints, Limits(allow_cluster=not plain),
+                              Switches(loop_over_blocks=not plain))
 
     module = limited(kernel.__name__, lambda: observed(kernel.__name__, make))
     infos = tuple(launch_info(lowered) for lowered in module.kernels)

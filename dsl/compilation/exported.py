@@ -81,5 +81,5 @@ def binary_of(
     """The record of a compiled kernel. `function`: its Tile IR after all passes."""
     level = kernel.hints.resolve(made.target.name).opt_level
     return Binary(number, made.name, code, made.abi, made.threads, made.shared_bytes, made.cluster, made.dependent,
-                  level, arguments, written_arrays(function), aliases,
+                  made.looped, level, arguments, written_arrays(function), aliases,
                   digest_of(kernel.specialiser, arguments, aliases))

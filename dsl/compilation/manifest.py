@@ -20,7 +20,8 @@ from tilewright.tileir.dtypes import tfloat32
 from tilewright.tileir.plan import Aliases
 
 FORMAT = "tilewright binaries"
-VERSION = 1
+VERSION = 2
+READABLE = 1, VERSION  # kernels of version 1 have a CTA for each block of a launch
 # The driver's names of what a tensor map is encoded with (cuTensorMapEncodeTiled); the width of elements is all that
 # counts, but for tfloat32, to which the copy rounds.
 _ELEMENTS = {1: "UINT8", 2: "UINT16", 4: "UINT32", 8: "UINT64"}
@@ -60,7 +61,8 @@ class Binary:
     code relies on; `writes`: those that it writes, by the position among the arguments that remain at run time, which
     is how `abi` and `aliases` count too. `cluster` CTAs run each block of a launch: the hardware's grid is so many
     times longer along x. `dependent`: a launch may start while the kernel before it on its stream runs
-    (CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION). `ir`: the digest of the Tile IR that it was made from.
+    (CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION). `looped`: its CTAs loop over the blocks of a launch, for
+    which as many as run at once are enough. `ir`: the digest of the Tile IR that it was made from.
     """
 
     kernel: int
@@ -71,6 +73,7 @@ class Binary:
     shared_bytes: int
     cluster: int
     dependent: bool
+    looped: bool
     opt_level: int
     arguments: Sequence[Any]
     writes: frozenset[int]
@@ -105,9 +108,9 @@ class Manifest:
                 raise ValueError
         except (ValueError, KeyError, TypeError):
             raise ManifestError(f"{name} is no manifest of Tilewright's binaries") from None
-        if content.get("version") != VERSION:
-            raise ManifestError(f"{name} has version {content.get('version')}; this Tilewright reads version "
-                                f"{VERSION}: build the bundle anew")
+        if content.get("version") not in READABLE:
+            raise ManifestError(f"{name} has version {content.get('version')}; this Tilewright reads versions "
+                                f"{READABLE[0]} to {VERSION}: build the bundle anew")
         if content.pop("sha256", None) != _digest(content):
             raise ManifestError(f"{name} was changed after it was made: its digest does not fit; build the bundle anew")
         try:
@@ -149,8 +152,8 @@ def _fields(record: Any) -> dict[str, Any]:
 def _binary_data(binary: Binary) -> dict[str, Any]:
     return {
         "kernel": binary.kernel, "symbol": binary.symbol, "code": binary.code, "threads": binary.threads,
-        "shared_bytes": binary.shared_bytes, "cluster": binary.cluster,
-        "dependent": binary.dependent, "opt_level": binary.opt_level, "linear_grid": binary.abi.linear_grid,
+        "shared_bytes": binary.shared_bytes, "cluster": binary.cluster, "dependent": binary.dependent,
+        "looped": binary.looped, "opt_level": binary.opt_level, "linear_grid": binary.abi.linear_grid,
         "arguments": [argument_data(argument) for argument in binary.arguments],
         "parameters": [_parameter_data(param) for param in binary.abi.params], "writes": sorted(binary.writes),
         "same": binary.aliases.same, "overlapping": binary.aliases.groups, "ir": binary.ir}
@@ -161,8 +164,8 @@ def _binary(data: Mapping[str, Any]) -> Binary:
     aliases = Aliases(tuple(map(tuple, data["same"])), tuple(map(tuple, data["overlapping"])))
     return Binary(
         data["kernel"], data["symbol"], data["code"], abi, data["threads"], data["shared_bytes"], data["cluster"],
-        data["dependent"], data["opt_level"], [argument_of(argument) for argument in data["arguments"]],
-        frozenset(data["writes"]), aliases, data["ir"])
+        data["dependent"], data.get("looped", False), data["opt_level"],
+        [argument_of(argument) for argument in data["arguments"]], frozenset(data["writes"]), aliases, data["ir"])
 
 
 def _parameter_data(param: AbiParam) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from tilewright.backend_ptx.compile import Compiled, Look, Watch, compile_kernel
 from tilewright.backend_ptx.llvm.compile import LOCK, llvm_binding, llvm_to_ptx, refused
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.core import Function
-from tilewright.tileir.plan import Hints, Limits
+from tilewright.tileir.plan import PLAIN, Hints, Limits, Switches
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +21,12 @@ class Module:
 
 
 def compile_module(functions: Sequence[Function], target: Target, watch: Watch | None, hints: Hints,
-                   limits: Limits = Limits()) -> Module:
-    """Compile functions of different names for one target; they stay as they are. `hints` and `limits` hold for all."""
+                   limits: Limits = Limits(), switches: Switches = PLAIN) -> Module:
+    """Compile functions of different names for one target; they stay as they are. `hints`, `limits` and `switches` hold
+    for all."""
     watch = watch or Look()
-    kernels = [compile_kernel(f, target, Look(watch.function), hints=hints, limits=limits) for f in functions]
+    kernels = [compile_kernel(f, target, Look(watch.function), hints=hints, limits=limits, switches=switches)
+               for f in functions]
     text = link_texts([kernel.llvm_text for kernel in kernels], target)
     watch.text("kernel.ll", text)
     ptx, _ = llvm_to_ptx(text, target.at_least(max(kernel.abi.ptx for kernel in kernels)))

@@ -40,7 +40,9 @@ class ExportedKernel:
 
     `symbol`: its name in the module; `threads`: blockDimX (Y and Z are 1); `shared_bytes`: dynamic shared memory of
     the launch, which above 48 KiB needs CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES; `parameters`: in order. The
-    grid of the launch is the kernel's grid; with a manifest it is `cluster` times as long along x.
+    grid of the launch is the kernel's grid; with a manifest it is `cluster` times as long along x. `looped`, with a
+    manifest alone: CTAs loop over the blocks of the kernel's grid, whose sizes are the last three parameters. They are
+    in a grid of one axis, and as many as the GPU runs at once are enough.
 
     Example:
         made = ct.compilation.ExportedKernel("scale_f32", threads=128, shared_bytes=0, parameters=())
@@ -52,6 +54,7 @@ class ExportedKernel:
     shared_bytes: int
     parameters: tuple[ExportedParameter, ...]
     cluster: int = 1
+    looped: bool = False
 
 
 _C_TYPES = {"i1": "bool", "f16": "__half", "bf16": "__nv_bfloat16", "f32": "float", "f64": "double", "tf32": "float"}
@@ -60,7 +63,8 @@ _C_TYPES = {"i1": "bool", "f16": "__half", "bf16": "__nv_bfloat16", "f32": "floa
 def launch_info(compiled: Compiled) -> ExportedKernel:
     """How to launch a kernel."""
     parameters = tuple(ExportedParameter(p.name, p.kind, c_type(p), p.size) for p in compiled.abi.params)
-    return ExportedKernel(compiled.name, compiled.threads, compiled.shared_bytes, parameters, compiled.cluster)
+    return ExportedKernel(compiled.name, compiled.threads, compiled.shared_bytes, parameters, compiled.cluster,
+                          compiled.looped)
 
 
 def c_type(param: AbiParam) -> str:

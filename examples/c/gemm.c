@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { M = 512, N = 768, K = 1024, TILE_M = 128, TILE_N = 256 };
+enum { M = 2048, N = 4096, K = 1024, TILE_M = 128, TILE_N = 256 }; /* more blocks than a GPU has SMs */
 
 static int failed(const char *what, const char *why) {
     fprintf(stderr, "%s: %s\n", what, why);

@@ -18,10 +18,10 @@ SOURCES = Path(tilewright.__path__[0]) / "compilation" / "c"
 FLAGS = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror"]
 
 
-def build(table: Path, out: Path, major: int = 9) -> Path:
+def build(table: Path, out: Path, major: int = 9, *flags: str) -> Path:
     """The probe for the tables of a header; warnings are errors."""
     assert COMPILER is not None
-    command = [COMPILER, *FLAGS, f"-I{SOURCES}", f"-I{STUB}", f"-I{table.parent}", f'-DTABLE="{table.name}"',
+    command = [COMPILER, *FLAGS, *flags, f"-I{SOURCES}", f"-I{STUB}", f"-I{table.parent}", f'-DTABLE="{table.name}"',
                f"-DNAME={table.stem}", f"-DMAJOR={major}", "-D_ISOC11_SOURCE", str(STUB / "probe.c"),
                str(SOURCES / "tilewright.c"), "-o", str(out)]
     done = subprocess.run(command, capture_output=True, text=True)

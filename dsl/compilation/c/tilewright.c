@@ -134,6 +134,16 @@ static int load_code(tw_program *program, int number, const char *folder, tw_err
     return status ? driver_fails(error, code->file, status) : 0;
 }
 
+static CUresult count_resident(const tw_kernel *kernel, CUfunction function, unsigned *count) {
+    CUdevice device;
+    int each = 0, processors = 0;
+    CUresult status = cuCtxGetDevice(&device);
+    if (!status) status = cuDeviceGetAttribute(&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
+    if (!status) status = cuOccupancyMaxActiveBlocksPerMultiprocessor(&each, function, kernel->threads, kernel->shared_bytes);
+    *count = (unsigned)processors * (unsigned)(each > 1 ? each : 1);
+    return status;
+}
+
 static int load_kernel(tw_program *program, int number, tw_error *error) {
     const tw_kernel *kernel = &program->table->kernels[number];
     CUfunction *function = &program->functions[number];
@@ -142,6 +152,7 @@ static int load_kernel(tw_program *program, int number, tw_error *error) {
     status = cuModuleGetFunction(function, program->modules[kernel->code], kernel->symbol);
     if (!status && kernel->shared_bytes > PLAIN_SHARED_BYTES)
         status = cuFuncSetAttribute(*function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)kernel->shared_bytes);
+    if (!status && kernel->looped) status = count_resident(kernel, *function, &program->resident[number]);
     return status ? driver_fails(error, kernel->symbol, status) : 0;
 }
 
@@ -169,13 +180,14 @@ static int load_all(tw_program *program, const char *folder, tw_error *error) {
 
 int tw_load(tw_program *program, const tw_table *table, const char *folder, tw_error *error) {
     memset(program, 0, sizeof *program);
-    if (table->version != TW_TABLE_VERSION)
-        return fail(error, "the tables have version %d, the loader is for version %d", table->version, TW_TABLE_VERSION);
+    if (table->version < 1 || table->version > TW_TABLE_VERSION)
+        return fail(error, "the tables have version %d, the loader is for versions 1 to %d", table->version, TW_TABLE_VERSION);
     program->table = table;
     program->modules = calloc((size_t)table->code_count + 1, sizeof *program->modules);
     program->functions = calloc((size_t)table->kernel_count + 1, sizeof *program->functions);
-    if (program->modules == NULL || program->functions == NULL ? fail(error, "out of memory")
-                                                                : load_all(program, folder, error)) {
+    program->resident = calloc((size_t)table->kernel_count + 1, sizeof *program->resident);
+    if (program->modules == NULL || program->functions == NULL || program->resident == NULL
+            ? fail(error, "out of memory") : load_all(program, folder, error)) {
         tw_unload(program);
         return 1;
     }
@@ -189,6 +201,7 @@ void tw_unload(tw_program *program) {
     if (program->spare) cuMemFree(program->spare);
     free(program->modules);
     free(program->functions);
+    free(program->resident);
     memset(program, 0, sizeof *program);
 }
 
@@ -527,17 +540,35 @@ static int pack(const tw_program *program, const tw_kernel *kernel, const tw_val
     return 0;
 }
 
-static CUresult queue(const tw_kernel *kernel, CUfunction function, unsigned x, unsigned y, unsigned z, CUstream stream,
-                      void **table) {
+/* The hardware's grid. */
+static int grid_of(const tw_kernel *kernel, unsigned resident, const unsigned *blocks, unsigned *grid, tw_error *error) {
+    uint64_t plane = (uint64_t)blocks[0] * blocks[1];
+    for (int k = 0; k < 3; k++)
+        if (blocks[k] > TW_MAX_BLOCKS) return fail(error, "the grid has more than %d blocks along %c", TW_MAX_BLOCKS, "xyz"[k]);
+    if (kernel->looped) {
+        if (plane > MOST || plane * blocks[2] > 0x7FFFFFFF - resident)
+            return fail(error, "the grid has more blocks than this kernel can number, %u", 0x7FFFFFFF - resident);
+        grid[0] = plane * blocks[2] < resident ? (unsigned)plane * blocks[2] : resident;
+        grid[1] = grid[2] = 1;
+        return 0;
+    }
+    if (blocks[1] > 65535 || blocks[2] > 65535) return fail(error, "the grid has more than 65535 blocks along y or z");
+    if ((uint64_t)blocks[0] * (unsigned)kernel->cluster > 0x7FFFFFFF) return fail(error, "the grid has too many blocks along x");
+    grid[0] = blocks[0] * (unsigned)kernel->cluster, grid[1] = blocks[1], grid[2] = blocks[2];
+    return 0;
+}
+
+static CUresult queue(const tw_kernel *kernel, CUfunction function, const unsigned *grid, CUstream stream, void **table) {
     CUlaunchAttribute attribute;
     CUlaunchConfig config;
     if (!kernel->dependent)
-        return cuLaunchKernel(function, x, y, z, (unsigned)kernel->threads, 1, 1, kernel->shared_bytes, stream, table, NULL);
+        return cuLaunchKernel(function, grid[0], grid[1], grid[2], (unsigned)kernel->threads, 1, 1, kernel->shared_bytes,
+                              stream, table, NULL);
     memset(&attribute, 0, sizeof attribute);
     memset(&config, 0, sizeof config);
     attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
     attribute.value.programmaticStreamSerializationAllowed = 1;
-    config.gridDimX = x, config.gridDimY = y, config.gridDimZ = z;
+    config.gridDimX = grid[0], config.gridDimY = grid[1], config.gridDimZ = grid[2];
     config.blockDimX = (unsigned)kernel->threads, config.blockDimY = 1, config.blockDimZ = 1;
     config.sharedMemBytes = kernel->shared_bytes, config.hStream = stream;
     config.attrs = &attribute, config.numAttrs = 1;
@@ -550,7 +581,7 @@ int tw_launch(const tw_program *program, const char *symbol, unsigned x, unsigne
     void *table[TW_MAX_PARAMETERS];
     char memory[TW_MAX_MAPS * MAP_BYTES + MAP_ALIGN];
     char *maps = (char *)(((uintptr_t)memory + MAP_ALIGN - 1) / MAP_ALIGN * MAP_ALIGN);
-    unsigned grid[3] = {x, y, z};
+    unsigned blocks[3] = {x, y, z}, grid[3], resident = 0;
     const tw_kernel *kernel = NULL;
     CUfunction function = NULL;
     CUresult status;
@@ -558,16 +589,16 @@ int tw_launch(const tw_program *program, const char *symbol, unsigned x, unsigne
         if (strcmp(program->table->kernels[i].symbol, symbol) == 0) {
             kernel = &program->table->kernels[i];
             function = program->functions[i];
+            resident = program->resident[i];
         }
     if (kernel == NULL) return fail(error, "there is no kernel %s", symbol);
     if (function == NULL) return fail(error, "kernel %s was compiled for other GPUs than this one", symbol);
     if (check_values(kernel, values, count, error)) return 1;
-    if (y > 65535 || z > 65535) return fail(error, "the grid has more than 65535 blocks along y or z");
-    if ((uint64_t)x * (unsigned)kernel->cluster > 0x7FFFFFFF) return fail(error, "the grid has too many blocks along x");
+    if (grid_of(kernel, resident, blocks, grid, error)) return 1;
     if (!x || !y || !z) return 0;
     for (int i = 0; i < count; i++)
         if (kernel->arguments[i].kind == TW_LIST && copy_tables(program, kernel, i, &values[i], stream, error)) return 1;
-    if (pack(program, kernel, values, grid, slots, table, maps, error)) return 1;
-    status = queue(kernel, function, x * (unsigned)kernel->cluster, y, z, stream, table);
+    if (pack(program, kernel, values, blocks, slots, table, maps, error)) return 1;
+    status = queue(kernel, function, grid, stream, table);
     return status ? driver_fails(error, symbol, status) : 0;
 }

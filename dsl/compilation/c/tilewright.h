@@ -17,7 +17,8 @@
 extern "C" {
 #endif
 
-#define TW_TABLE_VERSION 1
+#define TW_TABLE_VERSION 2 /* tables of version 1 can be used, too */
+#define TW_MAX_BLOCKS 0xFFFFFF /* along an axis of a grid */
 #define TW_ANY INT64_MIN /* an extent or a stride of which nothing is known */
 #define TW_MAX_RANK 16
 #define TW_MAX_PARAMETERS 512
@@ -67,6 +68,7 @@ typedef struct {
     int argument_count;
     const tw_parameter *parameters;
     int parameter_count;
+    int looped; /* CTAs, in a grid of one axis, loop over the blocks of a launch: as many as fit the GPU are enough */
 } tw_kernel;
 
 /* One file of code: for GPUs of compute capability major.minor; `exact`: for no other. PTX runs on later ones too. */
@@ -89,6 +91,7 @@ typedef struct {
     const tw_table *table;
     CUmodule *modules;
     CUfunction *functions;
+    unsigned *resident; /* how many CTAs of each looped kernel the GPU runs at once */
     CUdeviceptr spare; /* 256 zeros, then 256 bytes that nobody reads: what tensor maps of empty arrays describe */
 } tw_program;
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ctypes
 import io
 import json
-from collections.abc import Iterator
+import math
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from support.compilation import V1, V2, array, scale
 from support.fake_cuda import FakeCuda
 
 import tilewright as tw
-from tilewright.compilation import ExportedKernel, KernelSignature, ScalarConstraint, export_kernel
+from tilewright.compilation import ExportedKernel, KernelSignature, ScalarConstraint, export_kernel, manifest
 from tilewright.compilation.manifest import ManifestError
 from tilewright.launching import shipped
 
@@ -76,7 +78,7 @@ def matrix(*shape: int) -> tw.DeviceArray:
 
 
 def both(
-    cuda: FakeCuda, folder: Path, info: ExportedKernel, grid: tuple[int, ...], *args: Any,
+    cuda: FakeCuda, folder: Path, info: ExportedKernel, grid: tuple[int, ...], *args: Any, flags: Sequence[str] = (),
 ) -> tuple[str, list[str]]:
     """A launch as Python's loader makes it, and as the C loader does."""
     kernel = tw.load_bundle(folder / f"{info.symbol}.json")[info.symbol]
@@ -84,7 +86,7 @@ def both(
     values = [a for a, p in zip(args, kernel.specialiser.params, strict=True) if not p.constant]
     table = folder / f"{info.symbol}.h"
     line = f"{info.symbol} {' '.join(map(str, (*grid, 1, 1)[:3]))} {' '.join(map(c_loader.spelled, values))}"
-    printed = c_loader.run(c_loader.build(table, folder / "probe"), folder, [line])
+    printed = c_loader.run(c_loader.build(table, folder / "probe", 9, *flags), folder, [line])
     return c_loader.as_printed(cuda.launches[-1], [p.size for p in info.parameters]), printed
 
 
@@ -96,6 +98,50 @@ def test_tensor_maps_and_clusters(cuda: FakeCuda, tmp_path: Path) -> None:
     python, [c_made] = both(cuda, tmp_path, info, (4, 3), a, b, c, 128, 256, 64)
     assert python == c_made and cuda.launches[-1].grid == (8, 3, 1)
     assert len(cuda.encoded) == 3
+
+
+@needs_compiler
+def test_fewer_blocks_that_loop_over_those_of_the_grid(cuda: FakeCuda, tmp_path: Path) -> None:
+    """As many as run at once: two on each of 132 SMs."""
+    args = matrix(512, 1024), matrix(1024, 768), matrix(512, 768)
+    info = exported(tmp_path, product.replace_hints(num_ctas=None), *args, 128, 256, 64)
+    assert info.looped and info.cluster == 1 and [p.kind for p in info.parameters[-3:]] == ["grid"] * 3
+    kernel = tw.load_bundle(tmp_path / "product.json")["product"]
+    grids = (4, 3, 1), (66, 4, 1), (2, 3, 44), (70000, 2, 1), (2, 70000, 1), (1, 2, 70000)
+    python = []
+    for grid in grids:
+        kernel[grid](*args, 128, 256, 64)
+        assert cuda.launches[-1].grid == (min(math.prod(grid), 264), 1, 1)
+        assert cuda.launches[-1].params[-3:] == list(grid)
+        python.append(c_loader.as_printed(cuda.launches[-1], [p.size for p in info.parameters]))
+    refused = "more blocks than this kernel can number, 2147483383"
+    with pytest.raises(ValueError, match=refused):
+        kernel[1 << 20, 60000](*args, 128, 256, 64)
+    probe = c_loader.build(tmp_path / "product.h", tmp_path / "probe")
+    values = " ".join(map(c_loader.spelled, args))
+    large = (1 << 20, 60000, 1), (1 << 20, 2000, 2), ((1 << 24) - 1, (1 << 24) - 1, 1)
+    lines = [f"product {x} {y} {z} {values}" for x, y, z in (*grids, (0, 3, 1), *large)]
+    assert c_loader.run(probe, tmp_path, lines) == [*python, *[f"refused: the grid has {refused}"] * 3]
+
+
+@needs_compiler
+def test_what_older_versions_wrote(cuda: FakeCuda, tmp_path: Path) -> None:
+    """Their kernels have a block of the hardware for each block of the grid."""
+    a, b, c = matrix(512, 1024), matrix(1024, 768), matrix(512, 768)
+    info = exported(tmp_path, product, a, b, c, 128, 256, 64)
+    listing, table = tmp_path / "product.json", tmp_path / "product.h"
+    content = json.loads(listing.read_text())
+    content["version"] = 1
+    for binary in content["binaries"]:
+        del binary["looped"]
+    del content["sha256"]
+    listing.write_text(json.dumps({**content, "sha256": manifest._digest(content)}))
+    old = table.read_text().replace("product = {2,", "product = {1,")
+    table.write_text(re.sub(r"(product_0_parameters, \d+), 0}", r"\1}", old))
+    assert len(table.read_text()) == len(old) - len(", 0")
+    short = ["-Wno-missing-field-initializers"]
+    python, [c_made] = both(cuda, tmp_path, info, (4, 3), a, b, c, 128, 256, 64, flags=short)
+    assert python == c_made and cuda.launches[-1].grid == (8, 3, 1)
 
 
 @needs_compiler
@@ -162,6 +208,8 @@ REFUSED = {
         "product 1 1 1 c 4096 2 4294967296 64 c 65536 2 64 64 c 131072 2 64 64",
     "the grid has more than 65535 blocks along y or z":
         "product 1 70000 1 c 4096 2 64 64 c 65536 2 64 64 c 131072 2 64 64",
+    "the grid has more than 16777215 blocks along x":
+        "product 16777216 1 1 c 4096 2 64 64 c 65536 2 64 64 c 131072 2 64 64",
     "there is no kernel nothing": "nothing 1 1 1",
 }
 
@@ -233,7 +281,7 @@ def test_the_manifest(tmp_path: Path) -> None:
     path = tmp_path / "product.json"
     content = json.loads(path.read_text())
     [binary] = content["binaries"]
-    assert content["version"] == 1 and binary["cluster"] == 2 and binary["writes"] == [2]
+    assert content["version"] == 2 and not binary["looped"] and binary["cluster"] == 2 and binary["writes"] == [2]
     [a_map, b_map, c_map] = [p["tensor_map"] for p in binary["parameters"] if p["kind"] == "tensor_map"]
     assert a_map["axes"] == [1, 0] and a_map["encoding"]["swizzle"] == "SWIZZLE_128B" and c_map["stored"]
     assert b_map["encoding"]["type"] == "DATA_TYPE_UINT16"
@@ -243,7 +291,7 @@ def test_the_manifest(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("spoil, message", [
     (lambda text: text.replace('"threads": ', '"threads": 1'), "was changed after it was made"),
-    (lambda text: text.replace('"version": 1', '"version": 2'), "has version 2; this Tilewright reads version 1"),
+    (lambda text: text.replace('"version": 2', '"version": 3'), "has version 3; this Tilewright reads versions 1 to 2"),
     (lambda text: text[: len(text) // 2], "is no manifest"),
     (lambda text: "[]", "is no manifest"),
     (lambda text: '{"format": "something else"}', "is no manifest"),
