@@ -1,4 +1,4 @@
-"""Kernels compiled ahead: a bundle of a hundred, loaded and launched; an exported product beside a compiled one.
+"""Kernels compiled ahead: a bundle of a hundred, loaded and launched; exported products beside compiled ones.
 
 `python -m benchmarks exports`. Both products alternate in one run; results are compared to the bit, and to torch's.
 """
@@ -18,8 +18,9 @@ import tilewright as tw
 from benchmarks._timing import Row, alternate
 
 KERNELS = 100
-N = 8192
-TILES = (128, 256, 64)
+# m, n, k and tiles: a product that is long for each block, and one whose blocks are so short that it shows whether CTAs
+# loop over them.
+PRODUCTS = ((8192, 8192, 8192, (128, 256, 64)), (16384, 1024, 1024, (128, 128, 64)))
 ROOT = Path(__file__).parents[1]
 
 
@@ -41,11 +42,12 @@ def affine(x, out, scale: float, tile: tw.Constant[int], shift: tw.Constant[int]
 
 
 def as_ptx(folder: Path) -> Any:
-    """The product as PTX, which the driver assembles when it is loaded, as it does what is compiled at a launch."""
+    """The products as PTX, which the driver assembles when it is loaded, as it does what is compiled at a launch."""
     from tilewright.backend_ptx.runtime.driver import get_device
 
     spec = tw.bundles.BundleSpec(targets=[get_device(0).target.name], code="ptx")
-    spec.add(matmul, *[f"bf16[{N},{N}]"] * 3, *TILES)
+    for m, n, k, tiles in PRODUCTS:
+        spec.add(matmul, f"bf16[{m},{k}]", f"bf16[{k},{n}]", f"bf16[{m},{n}]", *tiles)
     spec.build(folder / "ptx")
     loaded = tw.load_bundle(folder / "ptx")
     loaded.unload()
@@ -53,13 +55,14 @@ def as_ptx(folder: Path) -> Any:
 
 
 def built(folder: Path) -> Path:
-    """The bundle: a product, and as many kernels of another kind as make a hundred."""
+    """The bundle: the products, and as many kernels of another kind as make a hundred."""
     from tilewright.backend_ptx.runtime.driver import get_device
 
     spec = tw.bundles.BundleSpec(targets=[get_device(0).target.name])
-    m = f"bf16[{N},{N}]"
-    spec.add(matmul, m, m, m, *TILES, symbol="matmul")
-    for shift in range(KERNELS - 1):
+    for number, (m, n, k, tiles) in enumerate(PRODUCTS):
+        symbol = f"matmul_{number}" if number else "matmul"
+        spec.add(matmul, f"bf16[{m},{k}]", f"bf16[{k},{n}]", f"bf16[{m},{n}]", *tiles, symbol=symbol)
+    for shift in range(KERNELS - len(PRODUCTS)):
         spec.add(affine, "f32[?]", "f32[?]", "f32", 256, shift)
     spec.build(folder / "bundle")
     return folder / "bundle"
@@ -77,11 +80,11 @@ start = time.perf_counter()
 bundle = tw.load_bundle(sys.argv[1])
 loaded = time.perf_counter()
 affine = bundle["affine"]
-for shift in range(99):
+for shift in range(98):
     affine[(4,)](x, out, 2.0, 256, shift)
 got = out.to_host()
 ended = time.perf_counter()
-assert (got == 2 * np.arange(1000) + 98).all()
+assert (got == 2 * np.arange(1000) + 97).all()
 parts = "llvmlite", "tilewright.backend_ptx.lower", "tilewright.frontend"
 heavy = [name for name in sys.modules if name.startswith(parts)]
 assert not heavy, heavy
@@ -96,8 +99,8 @@ def loading(bundle: Path) -> str:
     if done.returncode:
         raise SystemExit(done.stderr)
     load, first = map(float, done.stdout.split())
-    return (f"bundle of {KERNELS} kernels: loaded in {load:.0f} ms, first launches of {KERNELS - 1} in {first:.0f} ms, "
-            "nothing compiled")
+    return (f"bundle of {KERNELS} kernels: loaded in {load:.0f} ms, first launches of {KERNELS - len(PRODUCTS)} in "
+            f"{first:.0f} ms, nothing compiled")
 
 
 def in_c(bundle: Path, folder: Path) -> str:
@@ -129,13 +132,27 @@ def _libraries() -> list[str]:
     return paths[:1] or ["-lcuda"]
 
 
-def rows() -> Iterator[Row | str]:
+def product(exported: Any, text: Any, m: int, n: int, k: int, tiles: tuple[int, int, int]) -> Row:
+    """One product by code of a bundle, as machine code and as PTX, by a launch that compiled it, and by torch."""
     import torch
 
     torch.manual_seed(0)
-    a, b = (torch.randn(N, N, device="cuda", dtype=torch.bfloat16) for _ in range(2))
-    ours, theirs = torch.empty_like(a), torch.empty_like(a)
-    grid = tw.cdiv(N, TILES[0]), tw.cdiv(N, TILES[1])
+    a, b = (torch.randn(shape, device="cuda", dtype=torch.bfloat16) for shape in ((m, k), (k, n)))
+    ours, theirs = (torch.empty(m, n, device="cuda", dtype=torch.bfloat16) for _ in range(2))
+    grid = tw.cdiv(m, tiles[0]), tw.cdiv(n, tiles[1])
+    exported[grid](a, b, ours, *tiles)
+    matmul[grid](a, b, theirs, *tiles)
+    assert torch.equal(ours, theirs), "the exported product differs from the compiled one"
+    torch.testing.assert_close(ours, a @ b, rtol=2e-2, atol=1.0)
+    times = alternate({
+        "exported": lambda: exported[grid](a, b, ours, *tiles),
+        "compiled": lambda: matmul[grid](a, b, theirs, *tiles),
+        "exported as PTX": lambda: text[grid](a, b, ours, *tiles), "torch": lambda: torch.matmul(a, b)}, rounds=40,
+        queued=True)
+    return Row(f"matmul bfloat16 {m}x{n}x{k}, exported", times, flops=2.0 * m * n * k)
+
+
+def rows() -> Iterator[Row | str]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         bundle = built(folder)
@@ -143,14 +160,7 @@ def rows() -> Iterator[Row | str]:
         loaded: Any = tw.load_bundle(bundle)
         exported = loaded["matmul"]
         loaded.unload()
-        exported[grid](a, b, ours, *TILES)
-        matmul[grid](a, b, theirs, *TILES)
-        assert torch.equal(ours, theirs), "the exported product differs from the compiled one"
-        torch.testing.assert_close(ours, a @ b, rtol=2e-2, atol=1.0)
         text = as_ptx(folder)
-        times = alternate({
-            "exported": lambda: exported[grid](a, b, ours, *TILES),
-            "compiled": lambda: matmul[grid](a, b, theirs, *TILES),
-            "exported as PTX": lambda: text[grid](a, b, ours, *TILES), "torch": lambda: torch.matmul(a, b)}, rounds=40)
-        yield Row(f"matmul bfloat16 {N}^3, exported", times, flops=2.0 * N**3)
+        for m, n, k, tiles in PRODUCTS:
+            yield product(exported, text, m, n, k, tiles)
         yield in_c(bundle, folder)
