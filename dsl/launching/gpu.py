@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Sequence
 from functools import partial
@@ -166,12 +167,20 @@ class DevicePlan:
 
 
 def _resident(kernel: Any) -> int:
-    """How many CTAs of a kernel run at once."""
+    """How many CTAs of a kernel a launch starts at most: as many as run at once."""
     from tilewright.backend_ptx.runtime.driver import check, device_attribute, driver
 
     found = driver().cuOccupancyMaxActiveBlocksPerMultiprocessor(kernel.handle, kernel.threads, kernel.shared_bytes)
     each = check(found, f"the occupancy of kernel {kernel.name}")
-    return max(1, int(each)) * device_attribute(kernel.device.ordinal, "MULTIPROCESSOR_COUNT")
+    return max(1, int(each)) * _taken(device_attribute(kernel.device.ordinal, "MULTIPROCESSOR_COUNT"))
+
+
+def _taken(processors: int) -> int:
+    """How many SMs a launch takes that could take all: TILEWRIGHT_SPARE_SMS says how many it leaves to others."""
+    spare = os.environ.get("TILEWRIGHT_SPARE_SMS") or "0"
+    if not spare.isdecimal() or int(spare) >= processors:
+        raise ValueError(f"TILEWRIGHT_SPARE_SMS must be a number of SMs below the GPU's {processors}, not {spare!r}")
+    return processors - int(spare)
 
 
 Place = tuple[int, tuple[int, ...], tuple[int, ...]]

@@ -94,8 +94,7 @@ def test_linear_grid(cuda: FakeCuda) -> None:
         add[(1 << 20, 70000)](x, y, z, 16)
 
 
-def test_fewer_blocks_that_loop_over_those_of_the_grid(cuda: FakeCuda) -> None:
-    """As many as run at once: two on each of 132 SMs."""
+def make_product() -> Any:
     @tw.tile_kernel
     def product(a, c):
         i, acc = tw.bid(0), tw.zeros((64, 32), tw.float32)
@@ -103,6 +102,12 @@ def test_fewer_blocks_that_loop_over_those_of_the_grid(cuda: FakeCuda) -> None:
             acc = tw.mma(tw.load(a, (i, k), (64, 32)), tw.load(a, (k, 0), (32, 32)), acc)
         tw.store(c, (i, 0), acc)
 
+    return product
+
+
+def test_fewer_blocks_that_loop_over_those_of_the_grid(cuda: FakeCuda) -> None:
+    """As many as run at once: two on each of 132 SMs."""
+    product = make_product()
     a, c = tw.to_device(np.zeros((64, 64), np.float16)), tw.to_device(np.zeros((64, 32), np.float32))
     for grid in ((5, 3), (300,), (2, 3, 44), (70000, 2, 1), (5, 3)):
         for _ in range(3):
@@ -113,6 +118,23 @@ def test_fewer_blocks_that_loop_over_those_of_the_grid(cuda: FakeCuda) -> None:
         product[(1 << 20, 60000)](a, c)
     assert len(cuda.linked) == 1
     assert make_job(product, make_grid((5, 3)), (a, c), None).meta["looped"]  # a tuner's process launches it alike
+
+
+@pytest.mark.parametrize("spare, grid", [("", 264), ("20", 224), ("131", 2)])
+def test_sms_for_others(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch, spare: str, grid: int) -> None:
+    """A launch that loops over its blocks leaves as many SMs as the environment asks for."""
+    monkeypatch.setenv("TILEWRIGHT_SPARE_SMS", spare)
+    a, c = tw.to_device(np.zeros((64, 64), np.float16)), tw.to_device(np.zeros((64, 32), np.float32))
+    make_product()[(300,)](a, c)
+    assert cuda.launches[-1].grid == (grid, 1, 1) and cuda.launches[-1].params[-3:] == [300, 1, 1]
+
+
+@pytest.mark.parametrize("spare", ["132", "-1", "some"])
+def test_sms_that_are_not_there(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch, spare: str) -> None:
+    monkeypatch.setenv("TILEWRIGHT_SPARE_SMS", spare)
+    a, c = tw.to_device(np.zeros((64, 64), np.float16)), tw.to_device(np.zeros((64, 32), np.float32))
+    with pytest.raises(ValueError, match=f"SPARE_SMS must be a number of SMs below the GPU's 132, not '{spare}'"):
+        make_product()[(300,)](a, c)
 
 
 def test_empty_grids_and_arrays_run_nothing(cuda: FakeCuda) -> None:

@@ -91,7 +91,7 @@ typedef struct {
     const tw_table *table;
     CUmodule *modules;
     CUfunction *functions;
-    unsigned *resident; /* how many CTAs of each looped kernel the GPU runs at once */
+    unsigned *resident; /* how many CTAs of each looped kernel the GPU runs at once; fewer leave SMs to others */
     CUdeviceptr spare; /* 256 zeros, then 256 bytes that nobody reads: what tensor maps of empty arrays describe */
 } tw_program;
 
