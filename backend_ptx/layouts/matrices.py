@@ -3,18 +3,27 @@ where the slots of a ring have their elements.
 
 PTX ISA, "ldmatrix" and "stmatrix": lane 8 i + r passes the address of row r of matrix i; lane l holds the elements
 2 (l%4) and 2 (l%4) + 1 of row l/4 of each matrix, or with .trans of column l/4. Elements of 8 and 32 bits travel as
-pairs and halves of 16-bit ones, without .trans.
+pairs and halves of 16-bit ones, halves without .trans.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import product
 from typing import NamedTuple
 
-from tilewright.backend_ptx.layouts.shared import alignment, copy_vector, offset_bases, swizzled_shared
+from tilewright.backend_ptx.layouts.shared import (
+    Turn,
+    access_vector,
+    alignment,
+    bank_conflicts,
+    copy_vector,
+    offset_bases,
+    swizzled_shared,
+)
 from tilewright.tileir.f2 import combine, span
 from tilewright.tileir.layout import Layout
-from tilewright.tileir.layouts.flat import distributed, log2, parts
+from tilewright.tileir.layouts.flat import LANE_BITS, distributed, log2, parts
 
 ROW_BYTES, WORD_BYTES = 16, 4
 
@@ -61,9 +70,11 @@ def matrix_plan(shared: Layout, layout: Layout, element_bytes: int) -> MatrixPla
     word = tuple(at_register.index(w) for w in wanted[:size] if w in at_register)
     if len(word) == size and [at_lane[0], at_lane[1]] == wanted[size:]:
         trans, inside, rows = False, [*(register[i] for i in word), lane[0], lane[1]], [lane[2], lane[3], lane[4]]
-    elif element_bytes == 2 and [at_lane[2], at_lane[3], at_lane[4]] == wanted:
-        trans, word = True, (0,)
-        inside, rows = [lane[2], lane[3], lane[4]], [register[0], lane[0], lane[1]]
+    elif element_bytes <= 2 and [*(w for w in wanted[:-3] if w in at_register), *at_lane[2:]] == wanted:
+        pair = tuple(at_register.index(w) for w in wanted[:-3])
+        across = next(i for i in range(len(register)) if i not in pair)
+        trans, word = True, (*pair, across)
+        inside, rows = [*(register[i] for i in pair), *lane[2:]], [register[across], lane[0], lane[1]]
     else:
         return None
     free = [i for i in range(len(register)) if i not in word]
@@ -73,6 +84,26 @@ def matrix_plan(shared: Layout, layout: Layout, element_bytes: int) -> MatrixPla
     if alignment(shared, addresses, range(row)) < 1 << row:
         return None
     return MatrixPlan(addresses, trans, word, chosen, others)
+
+
+@lru_cache(maxsize=512)
+def turned_load(shared: Layout, layout: Layout, element_bytes: int) -> Turn | None:
+    """How to read a tile without bank conflicts where half of the lanes read pairs of vectors, or of matrices, in the
+    other order. None where none have conflicts, or this does not help."""
+    def cost(layout: Layout) -> tuple[int, int, bool]:
+        plan = matrix_plan(shared, layout, element_bytes)
+        rows = layout if plan is None else plan.rows
+        return bank_conflicts(shared, rows, element_bytes), -access_vector(shared, rows, element_bytes)[0], plan is None
+
+    register, lane, warp = parts(layout)
+    now = cost(layout)
+    if now[0] and now[1] * element_bytes <= -WORD_BYTES and 0 not in lane:
+        for bit, other in product(range(LANE_BITS), range(len(register))):
+            turned = [*lane[:bit], lane[bit] ^ register[other], *lane[bit + 1:]]
+            candidate = distributed(layout.shape, register, turned, warp)
+            if cost(candidate) == (0, *now[1:]):
+                return Turn(candidate, bit, other)
+    return None
 
 
 @lru_cache(maxsize=512)

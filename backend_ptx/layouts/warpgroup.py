@@ -7,6 +7,7 @@ each, then the next 64 each), then the columns.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 
 from tilewright.backend_ptx.layouts.mma import Bit, Fragment, ProductLayouts, axis_bits, layout_of_bits
@@ -16,14 +17,17 @@ from tilewright.tileir.layouts.flat import log2
 ROWS, LEAST_COLUMNS, MOST_COLUMNS = 64, 8, 256
 WARPS = 4
 _OF_SUMS = {2: 8, 4: 2, 8: 4}  # the bits of k in the order in which accumulators take those of their column
+_IN_PAIRS = {1: 2, 2: 4, 4: 8, 8: 1}  # the bits of m where a thread's two rows of 64 are neighbours
 
 
 @lru_cache(maxsize=256)
 def warpgroup_layouts(
     acc_shape: tuple[int, ...], k: int, fragment: Fragment, warps: int, k_of_sums: bool = False,
+    rows_in_pairs: bool = False,
 ) -> ProductLayouts:
     """Layouts for acc [M, N] and a [M, K] in registers; that of b is what a would be and is not used: b is always in
-    shared memory. `fragment` is that of mma.sync with the same operands, `warps` a multiple of 4."""
+    shared memory. `fragment` is that of mma.sync with the same operands, `warps` a multiple of 4. `rows_in_pairs`: the two
+    rows that a thread holds of 16 are neighbours, and registers count as without it."""
     m, n = acc_shape
     wm, wn, spare = warpgroup_grid(m, n, warps)
     m_own = axis_bits("m", 6 + wm, log2(m))
@@ -34,14 +38,21 @@ def warpgroup_layouts(
     k_own = axis_bits("k", log2(fragment.k), log2(k))
     a = layout_of_bits((m, k), [*of_a.registers, *k_own, *m_own], of_a.lanes, warp, "mk")
     a = in_order_of_sums(a, 1) if k_of_sums else a
+    if rows_in_pairs:
+        acc, a = (_renumbered(layout, 0, _IN_PAIRS) for layout in (acc, a))
     return ProductLayouts(acc, a, a)
 
 
 def in_order_of_sums(layout: Layout, k_axis: int) -> Layout:
     """The layout of an operand of 8 bits whose k counts as a thread's accumulators of another MMA lie, two neighbours
     and two 8 columns on, so that no other thread has what it takes: k = 0, 1, 8, 9, 2, 3, 10, ..."""
+    return _renumbered(layout, k_axis, _OF_SUMS)
+
+
+def _renumbered(layout: Layout, axis: int, bits: Mapping[int, int]) -> Layout:
+    """The layout of a tile of which each bit of an axis is another one."""
     def moved(basis: Basis) -> Basis:
-        return *basis[:k_axis], _OF_SUMS.get(basis[k_axis], basis[k_axis]), *basis[k_axis + 1:]
+        return *basis[:axis], bits.get(basis[axis], basis[axis]), *basis[axis + 1:]
 
     return Layout([(name, [moved(basis) for basis in bases]) for name, bases in layout.dims], layout.shape)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from tilewright.backend_ptx.instructions.table import instruction
-from tilewright.backend_ptx.layouts.matrices import ROW_BYTES, MatrixPlan, matrix_plan
+from tilewright.backend_ptx.layouts.matrices import ROW_BYTES, MatrixPlan, matrix_plan, turned_load
 from tilewright.backend_ptx.layouts.shared import Turn, access_vector, inverse, offset_bases, turned_pairs
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.lower.access import elem_bytes, from_memory, memory_elem, to_memory
@@ -23,6 +23,7 @@ from tilewright.tileir.layout import Layout
 from tilewright.tileir.layouts.flat import LANE_BITS, axis_shifts, log2
 from tilewright.tileir.types import SharedType
 
+Loaded = Iterable[tuple[Sequence[int], Val]]  # the registers of each part that was loaded
 SPACE = "ptr addrspace(3)"
 CONSUMERS_BARRIER = 1
 # The dynamic allocation of a launch; its size is `plan.shared_bytes`. 1024: what a 128-byte swizzle of TMA needs.
@@ -91,11 +92,25 @@ def shared_load(ctx: Context, op: ops.SharedLoad) -> None:
     at = _sub_tile(ctx, ref.type, op.index, op.shape)
     slot = slot_offset(ctx, ref.type, op.slot, op.ahead)
     layout = _widened(ctx.layout(op.result), ref.type.shape)
+    turn = turned_load(ref.type.layout, layout, elem_bytes(elem))
+    layout = layout if turn is None else turn.layout
     plan = matrix_plan(ref.type.layout, layout, elem_bytes(elem))
     access = SharedAccess(ctx, ref, layout if plan is None else plan.rows, at, slot)
     stored = memory_elem(elem)
-    loaded = _load_vectors(access, stored) if plan is None else _load_matrices(access, plan, stored)
+    loaded = _load_vectors(access, stored) if plan is None else _load_matrices(access, plan)
+    loaded = loaded if turn is None else _turned_back(ctx, turn, loaded)
+    if plan is not None:
+        loaded = ((registers, ctx.b.bitcast(word, stored, plan.per_word)) for registers, word in loaded)
     ctx.set(op.result, from_memory(ctx.b, _by_register(ctx.b, loaded), elem))
+
+
+def _turned_back(ctx: Context, turn: Turn, loaded: Loaded) -> Loaded:
+    """What was loaded, where lanes have read the second of each pair first, in the order of the others."""
+    other, read = ctx.thread_bit(turn.lane_bit), list(loaded)
+    places = {tuple(sorted(registers)): value for registers, value in read}
+    for registers, value in read:
+        yield registers, ctx.b.select(
+            other, places[tuple(sorted(r ^ 1 << turn.register_bit for r in registers))], value)
 
 
 @lower(ops.SharedTake)
@@ -114,22 +129,22 @@ def shared_take(ctx: Context, op: ops.SharedTake) -> None:
     ctx.set(op.result, from_memory(b, b.concat([b.load(stored, 1, p, size) for p in pointers]), elem))
 
 
-def _load_vectors(access: SharedAccess, elem: str) -> Iterator[tuple[Sequence[int], Val]]:
+def _load_vectors(access: SharedAccess, elem: str) -> Loaded:
     for registers, pointer in access.vectors():
         yield registers, access.ctx.b.load(elem, len(registers), pointer, access.bytes)
 
 
-def _load_matrices(access: SharedAccess, plan: MatrixPlan, elem: str) -> Iterator[tuple[Sequence[int], Val]]:
+def _load_matrices(access: SharedAccess, plan: MatrixPlan) -> Loaded:
     """The tile by ldmatrix; each instruction fills a word of every lane for each of its matrices."""
     b = access.ctx.b
     load = instruction(f"ldmatrix.x{plan.per_instruction}{'.trans' if plan.trans else ''}")
     for group, (registers, pointer) in enumerate(access.vectors()):
         assert len(registers) * access.size == ROW_BYTES
         for matrix, word in enumerate(load.emit(b, b.cast("ptrtoint", pointer, "i32"))):
-            yield plan.registers(matrix, group), b.bitcast(word, elem, plan.per_word)
+            yield plan.registers(matrix, group), word
 
 
-def _by_register(b: Builder, loaded: Iterable[tuple[Sequence[int], Val]]) -> Val:
+def _by_register(b: Builder, loaded: Loaded) -> Val:
     """The lanes of all that was loaded, each part with the registers that it belongs to."""
     registers, parts = zip(*loaded, strict=True)
     place = {register: lane for lane, register in enumerate(chain.from_iterable(registers))}

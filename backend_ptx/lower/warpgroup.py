@@ -198,8 +198,9 @@ def _fragments(ctx: Context, op: ops.Wgmma) -> list[list[list[Val]]]:
     words = packed_words(ctx.b, ctx[op.a])
     rows = sorted({place[1] & -ROWS for place in places})
     word = [place[2] for place in places][:fragment.pack]
+    second = 1 if op.rows_in_pairs else 8
     return [[[
-        words(tuple(places[0, row + 8 * half, k + 4 * fragment.pack * upper + e] for e in word))
+        words(tuple(places[0, row + second * half, k + 4 * fragment.pack * upper + e] for e in word))
         for upper in range(2) for half in range(2)
     ] for k in range(0, layout.shape[-1], fragment.k)] for row in rows]
 

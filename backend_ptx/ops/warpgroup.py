@@ -88,17 +88,19 @@ class Wgmma(Product, opcode="wgmma", collective=True, io=True):
 
     `kind` names the dtypes (backend_ptx/instructions/warpgroup.py). Until a `wgmma_wait` covers it, only another wgmma
     may take the result, as its acc. Before layouts are assigned, a and b are tiles. `k_of_sums`: in a and b the
-    hardware's k counts as accumulators lie (`in_order_of_sums`).
+    hardware's k counts as accumulators lie (`in_order_of_sums`). `rows_in_pairs`: a lies along m, where the unit cannot
+    read it from shared memory: threads read pairs of rows into their registers.
     """
 
     unit = MatrixUnit(
         "wgmma", WGMMA, a=(SHARED, REGISTERS), b=(SHARED,), warps=WARPS, rows=ROWS, columns=LEAST_COLUMNS,
         depth=lambda op: KINDS[op.kind].k, transposes=lambda op: KINDS[op.kind].transposes,
         layouts=lambda op, warps, rows_only: warpgroup_layouts(
-            op.acc.type.shape, op.a.type.shape[-1], warpgroup_fragment(op.kind), warps, op.k_of_sums),
+            op.acc.type.shape, op.a.type.shape[-1], warpgroup_fragment(op.kind), warps, op.k_of_sums, op.rows_in_pairs),
         wait=WgmmaWait, describe=lambda op: f"wgmma, {op.kind}")
     kind: str = attribute()
     k_of_sums: bool = attribute(default=False)
+    rows_in_pairs: bool = attribute(default=False)
 
     def effects(self) -> Effects:
         shared = tuple([v for v in (self.a, self.b) if isinstance(v.type, SharedType)])

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tilewright.backend_ptx.layouts.matrices import MatrixPlan, matrix_plan
+from tilewright.backend_ptx.layouts.matrices import MatrixPlan, matrix_plan, turned_load
 from tilewright.backend_ptx.layouts.shared import access_vector, copy_vector, offset_bases, turned_pairs
 from tilewright.backend_ptx.ops.async_copy import AsyncGather, AsyncLoad
 from tilewright.backend_ptx.ops.shared import SharedLoad, SharedStore
@@ -113,6 +113,8 @@ def _load(machine: Machine, op: SharedLoad, target: Target) -> tuple[str, Served
     layout = machine.layout(op.result.type)
     if layout.shape != op.buffer.type.shape:
         layout = Layout(layout.dims, op.buffer.type.shape)
+    turn = turned_load(shared, layout, size)
+    layout = layout if turn is None else turn.layout
     plan = matrix_plan(shared, layout, size)
     read = layout if plan is None else plan.rows
     width, inside = access_vector(shared, read, size)

@@ -27,10 +27,10 @@ from tilewright.backend_ptx.ops.matmul import MmaScaledSync, Product
 from tilewright.backend_ptx.ops.warpgroup import Stage
 from tilewright.backend_ptx.passes.layouts.classes import Anchor, Classes, LayoutClass
 from tilewright.backend_ptx.passes.layouts.rules import RULES, in_registers, meet, rule_of
-from tilewright.backend_ptx.passes.matmul.operands import dense_axis, is_of_sums, staged_type
+from tilewright.backend_ptx.passes.matmul.operands import dense_axis, holds_a, is_of_sums, staged_type
 from tilewright.backend_ptx.passes.pipelining.legality import brought_loads
 from tilewright.tileir.analysis.axes import is_tile
-from tilewright.tileir.analysis.moved import is_moved_only, source_of
+from tilewright.tileir.analysis.moved import source_of
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.diagnostics import Span
 from tilewright.tileir.layout import Layout
@@ -40,7 +40,7 @@ from tilewright.tileir.layouts.queries import registers
 from tilewright.tileir.ops import control
 from tilewright.tileir.ops.fold import Fold
 from tilewright.tileir.ops.memory import Load, Store
-from tilewright.tileir.ops.shape import Extract
+from tilewright.tileir.ops.shape import Extract, Permute
 from tilewright.tileir.types import Type
 
 
@@ -75,7 +75,12 @@ class _Chooser:
         fixed += self._fragments()
         turned = self._turned()
         fixed += turned
-        for found in fixed:
+        for found in fixed:  # which grows by what has the same elements in the same threads, whoever stores them
+            for op in found.edges:
+                source, moved, _, _ = self._sides(op)
+                if isinstance(op, Permute) and source is found and moved is not None and moved.layout is None:
+                    moved.layout = rule_of(op).forward(op, found.layout)
+                    fixed.append(moved)
             self._spread(found)
         for found in sorted((c for c in every if c.anchors and c.layout is None), key=lambda c: -c.importance):
             self._choose(found)
@@ -87,36 +92,42 @@ class _Chooser:
         return turned
 
     def _fragments(self) -> list[LayoutClass]:
-        """Sets the layout of A operands that threads compute from loads by TMA: threads can read a ring in any
-        layout."""
+        """Sets the layout of A operands that threads hold, and read or compute from loads by TMA: threads can read a
+        ring in any layout."""
         out = []
         for op, layouts in self.products.items():
-            if not op.unit.a_anywhere or is_moved_only(op.a):
-                continue
             found = self.classes.of.get(op.a)
-            if found is None or found.layout is not None or not all(a.op in self.brought for a in found.anchors):
+            if not holds_a(op) or found is None or found.layout is not None:
                 continue
-            found.layout = layouts.a
-            out.append(found)
+            anchors = found.anchors or self.classes.of[source_of(op.a)[0]].anchors
+            if all(a.op in self.brought for a in anchors):
+                self._lead(op.a, layouts.a)
+                out.append(found)
         return out
+
+    def _lead(self, value: Value, layout: Layout) -> None:
+        """Sets the layout of the class of an operand, and of those that it is only moved from."""
+        found = self.classes.of[value]
+        found.layout = layout
+        for move in source_of(value)[1]:
+            above = self.classes.of[move.operands[0]]
+            if above is not found:
+                above.layout, found = rule_of(move).backward(move, found.layout), above
 
     def _turned(self) -> dict[LayoutClass, Layout]:
         """Sets the layout of operands that TMA loads, and that threads turn for a unit that cannot."""
         out: dict[LayoutClass, Layout] = {}
         operands = ((op, *found) for op in self.products if not op.unit.transposes(op) for found in _staged(op))
         for op, value, k_axis in operands:
-            found, dense, (source, moves) = self.classes.of.get(value), dense_axis(value), source_of(value)
+            found, dense, source = self.classes.of.get(value), dense_axis(value), source_of(value)[0]
             if found is None or found.layout is not None or dense is None or dense == k_axis:
                 continue
             anchors = found.anchors or self.classes.of[source].anchors
             if anchors and all(a.op in self.brought for a in anchors):
                 size, buffer = value.type.dtype.bytes, staged_type(op, value, k_axis).layout
                 slot = bulk_layout(found.shape, dense, size)
-                out[found] = found.layout = turning_layout(slot, buffer, (dense, k_axis), size, self.warps)
-                for move in moves:
-                    above = self.classes.of[move.operands[0]]
-                    if above is not found:
-                        above.layout, found = rule_of(move).backward(move, found.layout), above
+                out[found] = turning_layout(slot, buffer, (dense, k_axis), size, self.warps)
+                self._lead(value, out[found])
         return out
 
     def _choose(self, found: LayoutClass) -> None:
@@ -358,8 +369,7 @@ def _staged(op: Product) -> list[tuple[Value, int]]:
     """The operands that the unit reads from shared memory, each with its axis k."""
     if not op.unit.reads_shared:
         return []
-    computed = op.unit.a_anywhere and not is_moved_only(op.a)
-    return [(op.b, 0)] if computed else [(op.a, 1), (op.b, 0)]
+    return [(op.b, 0)] if holds_a(op) else [(op.a, 1), (op.b, 0)]
 
 
 def _layouts_of(products: Sequence[Product], warps: int) -> dict[Product, ProductLayouts]:

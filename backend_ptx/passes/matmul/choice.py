@@ -28,12 +28,16 @@ class Choice(NamedTuple):
     cycles: float
 
 
-def warpgroup_kind(op: Mma, target: Target) -> str | None:
-    """The kind of wgmma that computes an MMA, by its name in instructions/warpgroup.py; None if there is none."""
+def warpgroup_kind(op: Mma, target: Target, swapped: bool = False) -> str | None:
+    """The kind of wgmma that computes an MMA, or its transpose, by its name in instructions/warpgroup.py; None if there
+    is none."""
     m, n, k = sizes_of(op)
+    a, b = op.a, op.b
+    if swapped:
+        m, n, a, b = n, m, b, a
     if any(size != 1 for size in op.acc.type.shape[:-2]) or m < ROWS or n < LEAST_COLUMNS:
         return None
-    types = tuple(_ptx_type(v.type.dtype) for v in (op.acc, op.a, op.b))
+    types = tuple(_ptx_type(v.type.dtype) for v in (op.acc, a, b))
     found = [name for name, kind in KINDS.items()
              if (kind.acc, kind.a, kind.b) == types and k >= kind.k and target.ptx >= kind.ptx]
     return found[0] if found else None

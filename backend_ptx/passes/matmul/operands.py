@@ -11,7 +11,7 @@ from tilewright.backend_ptx.layouts.memory import tile_access
 from tilewright.backend_ptx.layouts.warpgroup import in_order_of_sums
 from tilewright.backend_ptx.ops.matmul import Product, left_outstanding
 from tilewright.backend_ptx.ops.warpgroup import Stage
-from tilewright.tileir.analysis.moved import Axes, keeps_axes, moved_axes, source_of, view_of
+from tilewright.tileir.analysis.moved import Axes, is_moved_only, keeps_axes, moved_axes, source_of, view_of
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.layout import Layout
@@ -53,6 +53,12 @@ def staged_type(op: Product, value: Value, inner_if_free: int) -> SharedType:
     if getattr(op, "k_of_sums", False):
         layout = in_order_of_sums(layout, inner)
     return SharedType(type_.dtype, type_.shape, layout=layout)
+
+
+def holds_a(op: Product) -> bool:
+    """Whether threads hold the A of a unit that reads it from shared memory and from registers: they compute it, or it
+    lies along m, where the unit does not read it."""
+    return op.unit.a_anywhere and (getattr(op, "rows_in_pairs", False) or not is_moved_only(op.a))
 
 
 def is_of_sums(value: Value, steps: int = MOST_STEPS) -> bool:

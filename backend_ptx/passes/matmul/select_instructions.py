@@ -20,24 +20,30 @@ from collections.abc import Callable
 
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
+from tilewright.backend_ptx.instructions.warpgroup import KINDS
 from tilewright.backend_ptx.layouts.warpgroup import WARPS
 from tilewright.backend_ptx.ops.matmul import MmaFma, MmaSync
 from tilewright.backend_ptx.ops.warpgroup import Wgmma
 from tilewright.backend_ptx.passes.matmul.choice import FP8, choose, sizes_of, warpgroup_kind
 from tilewright.backend_ptx.passes.matmul.operands import dense_axis, is_of_sums
+from tilewright.backend_ptx.passes.pipelining.legality import tma_reason
 from tilewright.backend_ptx.resources.pipes import fma_cycles
 from tilewright.tileir import dtypes as dt
+from tilewright.tileir.analysis.moved import is_moved_only, source_of
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.core import Value
 from tilewright.tileir.dtypes import DType
 from tilewright.tileir.ops.arith import Add, Constant
 from tilewright.tileir.ops.convert import Cast
+from tilewright.tileir.ops.control import For, While
 from tilewright.tileir.ops.matmul import Mma
-from tilewright.tileir.ops.shape import Reshape
+from tilewright.tileir.ops.memory import Load
+from tilewright.tileir.ops.shape import Permute, Reshape
+from tilewright.tileir.passes.carry_permuted import carry_permuted
 from tilewright.tileir.passes.loop_over_depth import loop_over_depth
 from tilewright.tileir.rewrite import Rewriter, rewrite
 
-Selection = Callable[[Rewriter, Mma, Compilation], Value | None]
+Selection = Callable[[Rewriter, Mma, Compilation, str | None], Value | None]
 
 
 def select_instructions(c: Compilation) -> Preserved:
@@ -46,20 +52,42 @@ def select_instructions(c: Compilation) -> Preserved:
         return ALL
     if c.limits.max_depth is not None:
         loop_over_depth(c, c.limits.max_depth)
-    rewrite(c.function, {Mma: lambda rewriter, op: _rule(rewriter, op, c)})
+    mmas = [op for op in c.function.walk() if isinstance(op, Mma)]
+    across = {op: found for op in mmas if (found := _read_across(op, c)) is not None}
+    rewrite(c.function, {Mma: lambda rewriter, op: _rule(rewriter, op, c, across.get(op))})
+    if any(found == "b" for found in across.values()):
+        c.forget()
+        carry_permuted(c)
     return NONE
 
 
-def _rule(rewriter: Rewriter, op: Mma, c: Compilation) -> None:
+def _read_across(op: Mma, c: Compilation) -> str | None:
+    """Which operand of a wgmma lies along m or n where the unit takes k alone from shared memory, and can be its A:
+    threads then read it into registers from where TMA has put it."""
+    def lies(value: Value, axis: int) -> bool:
+        load = source_of(value)[0].op
+        return (isinstance(load, Load) and dense_axis(value) == len(value.type.shape) + axis
+                and c.homes[load] is c.homes[op] and not tma_reason(load, c))
+
+    kinds = [warpgroup_kind(op, c.target, swapped) for swapped in (False, True)]
+    loops = c.around(op)
+    if kinds[0] is None or KINDS[kinds[0]].transposes or not loops or not isinstance(loops[0], (For, While)):
+        return None
+    if lies(op.a, -2):
+        return "a"
+    return "b" if kinds[1] is not None and is_moved_only(op.a) and lies(op.b, -1) else None
+
+
+def _rule(rewriter: Rewriter, op: Mma, c: Compilation, across: str | None) -> None:
     for name in c.target.matrix_units:
-        made = SELECTIONS[name](rewriter, op, c)
+        made = SELECTIONS[name](rewriter, op, c, across)
         if made is not None:
             rewriter.replace(op.result, made)
             return
     raise AssertionError(f"no matrix unit of {c.target} computes {op.acc.type}")
 
 
-def _by_warps(rewriter: Rewriter, op: Mma, c: Compilation) -> Value | None:
+def _by_warps(rewriter: Rewriter, op: Mma, c: Compilation, _: str | None) -> Value | None:
     choice, sizes, (held, dtype) = choose(op, c.target), sizes_of(op), (op.acc.type.dtype, op.a.type.dtype)
     if choice is None:
         c.decide(decisions.multiply_adds(sizes, decisions.FLOAT32_OPERANDS, op.span))
@@ -74,26 +102,30 @@ def _by_warps(rewriter: Rewriter, op: Mma, c: Compilation) -> Value | None:
     return rewriter.value(MmaSync(a=a, b=b, acc=op.acc, instruction=choice.instruction, swapped=choice.swapped))
 
 
-def _by_warpgroups(rewriter: Rewriter, op: Mma, c: Compilation) -> Value | None:
+def _by_warpgroups(rewriter: Rewriter, op: Mma, c: Compilation, across: str | None) -> Value | None:
     """wgmma has no batch axes; those of length 1 are dropped.
 
     Tensor cores of sm_90 accumulate products of 8-bit floats with 13 fractional bits (arXiv 2412.19437, section 3.3.2).
     Unless use_fast_acc allows that for all of k, threads add the product of each tile to the accumulator in float32.
     """
     whole = (c.hints.num_worker_warps or WARPS) % WARPS == 0
-    kind = warpgroup_kind(op, c.target) if whole else None
+    kind = warpgroup_kind(op, c.target, across == "b") if whole else None
     if kind is None:
         return None
-    a, b, acc = (_flat(rewriter, v) for v in (op.a, op.b, op.acc))
+    a, b, acc = start = [_flat(rewriter, v) for v in (op.a, op.b, op.acc)]
+    if across == "b":
+        b, a, acc = (rewriter.value(Permute(src=v, axes=(1, 0)), v.hint) for v in start)
     # Threads that turn b anyway put it in the order of k in which they hold a.
     of_sums = a.type.dtype.bytes == 1 and dense_axis(b) == 1 and is_of_sums(a)
+    given = {"a": a, "b": b, "kind": kind, "k_of_sums": of_sums, "rows_in_pairs": across is not None}
     if op.a.type.dtype in FP8 and not op.fast_acc:
         zero = rewriter.value(Constant(value=0.0, type=acc.type.erased()))
-        part = rewriter.value(Wgmma(a=a, b=b, acc=zero, kind=kind, k_of_sums=of_sums))
-        made = rewriter.value(Add(lhs=acc, rhs=part))
+        made = rewriter.value(Add(lhs=acc, rhs=rewriter.value(Wgmma(acc=zero, **given))))
     else:
-        made = rewriter.value(Wgmma(a=a, b=b, acc=acc, kind=kind, k_of_sums=of_sums))
-    return made if acc is op.acc else rewriter.value(Reshape(src=made, shape=op.acc.type.shape))
+        made = rewriter.value(Wgmma(acc=acc, **given))
+    if across == "b":
+        made = rewriter.value(Permute(src=made, axes=(1, 0)))
+    return made if start[2] is op.acc else rewriter.value(Reshape(src=made, shape=op.acc.type.shape))
 
 
 def _flat(rewriter: Rewriter, value: Value) -> Value:
@@ -101,7 +133,7 @@ def _flat(rewriter: Rewriter, value: Value) -> Value:
     return value if len(shape) == 2 else rewriter.value(Reshape(src=value, shape=shape[-2:]), value.hint)
 
 
-def _by_threads(rewriter: Rewriter, op: Mma, c: Compilation) -> Value:
+def _by_threads(rewriter: Rewriter, op: Mma, c: Compilation, _: str | None) -> Value:
     """In the accumulator's format, float32 for float16 accumulators."""
     wanted = op.acc.type.dtype
     held = dt.float32 if wanted is dt.float16 else wanted
