@@ -9,11 +9,9 @@ pairs and halves of 16-bit ones, halves without .trans.
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import product
 from typing import NamedTuple
 
 from tilewright.backend_ptx.layouts.shared import (
-    Turn,
     access_vector,
     alignment,
     bank_conflicts,
@@ -43,6 +41,10 @@ class MatrixPlan(NamedTuple):
     def per_instruction(self) -> int:
         """Matrices that one instruction moves."""
         return 1 << len(self.matrices)
+
+    def called(self, name: str) -> str:
+        """The instruction, `name` being ldmatrix or stmatrix."""
+        return f"{name}.x{self.per_instruction}{'.trans' * self.trans}"
 
     @property
     def per_word(self) -> int:
@@ -86,24 +88,50 @@ def matrix_plan(shared: Layout, layout: Layout, element_bytes: int) -> MatrixPla
     return MatrixPlan(addresses, trans, word, chosen, others)
 
 
-@lru_cache(maxsize=512)
-def turned_load(shared: Layout, layout: Layout, element_bytes: int) -> Turn | None:
-    """How to read a tile without bank conflicts where half of the lanes read pairs of vectors, or of matrices, in the
-    other order. None where none have conflicts, or this does not help."""
-    def cost(layout: Layout) -> tuple[int, int, bool]:
-        plan = matrix_plan(shared, layout, element_bytes)
-        rows = layout if plan is None else plan.rows
-        return bank_conflicts(shared, rows, element_bytes), -access_vector(shared, rows, element_bytes)[0], plan is None
+class Turn(NamedTuple):
+    """Lanes whose bit `lane_bit` is set move what differs in the register bit `register_bit` in the other order."""
 
+    lane_bit: int
+    register_bit: int
+
+
+class Movement(NamedTuple):
+    """How threads move a tile from or to a buffer: `rows` is the layout of the addresses, `plan` that of matrices where
+    these move it."""
+
+    rows: Layout
+    plan: MatrixPlan | None
+    turn: Turn | None = None
+
+
+@lru_cache(maxsize=512)
+def movement(shared: Layout, layout: Layout, element_bytes: int, matrices: bool = True) -> Movement:
+    """How a layout is moved, by `matrices` where there is an instruction.
+
+    Where vectors or rows of matrices meet in the banks, half of the lanes move pairs of them in the other order, if
+    then none meet. The pair may be two 4-byte words side by side, which then move one by one: two such accesses take as
+    many wavefronts as one of 8 bytes without conflicts, half of those of one with.
+    """
+    def moved(layout: Layout, turn: Turn | None = None) -> tuple[Movement, int, int]:
+        plan = matrix_plan(shared, layout, element_bytes) if matrices else None
+        rows = layout if plan is None else plan.rows
+        found = Movement(rows, plan, turn)
+        return found, access_vector(shared, rows, element_bytes)[0], bank_conflicts(shared, rows, element_bytes)
+
+    found, vector, conflicts = moved(layout)
+    if not conflicts or vector * element_bytes < WORD_BYTES:
+        return found
     register, lane, warp = parts(layout)
-    now = cost(layout)
-    if now[0] and now[1] * element_bytes <= -WORD_BYTES and 0 not in lane:
-        for bit, other in product(range(LANE_BITS), range(len(register))):
+    inside = access_vector(shared, layout, element_bytes)[1]
+    pair = inside if element_bytes == WORD_BYTES and len(inside) == 1 and found.plan is None else ()
+    for other in (*pair, *(bit for bit in range(len(register)) if bit not in inside)):
+        for bit in (bit for bit in range(LANE_BITS) if lane[bit]):
             turned = [*lane[:bit], lane[bit] ^ register[other], *lane[bit + 1:]]
-            candidate = distributed(layout.shape, register, turned, warp)
-            if cost(candidate) == (0, *now[1:]):
-                return Turn(candidate, bit, other)
-    return None
+            candidate, width, left = moved(distributed(layout.shape, register, turned, warp), Turn(bit, other))
+            alike = (candidate.plan is None) == (found.plan is None) and (width == vector or other in pair)
+            if alike and not left:
+                return candidate
+    return found
 
 
 @lru_cache(maxsize=512)

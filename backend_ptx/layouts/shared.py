@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from tilewright.tileir.f2 import combine, complement, echelon, span
 from tilewright.tileir.layout import Layout
-from tilewright.tileir.layouts.flat import OFFSET, distributed, flat_bases, from_flat, is_plain, log2, parts
+from tilewright.tileir.layouts.flat import OFFSET, flat_bases, from_flat, is_plain, log2, parts
 
 ROW_BYTES = 128
 VECTOR_BYTES = 16
@@ -131,31 +131,3 @@ def bank_conflicts(shared: Layout, layout: Layout, element_bytes: int) -> int:
             word = (offset * element_bytes + byte) // 4
             words.setdefault(word % 32, set()).add(word)
     return max(len(w) for w in words.values()) - 1
-
-
-class Turn(NamedTuple):
-    """Lanes whose bit `lane_bit` is set store registers that differ in `register_bit` in the other order; `layout` says
-    where what a lane stores as a register then lies."""
-
-    layout: Layout
-    lane_bit: int
-    register_bit: int
-
-
-@lru_cache(maxsize=512)
-def turned_pairs(shared: Layout, layout: Layout, element_bytes: int) -> Turn | None:
-    """How to store pairs of 4-byte words one by one without bank conflicts, where two rows meet in the banks by pairs:
-    half of the lanes store the second word first. None where pairs find no conflicts, or this does not help.
-
-    Two such accesses of 4 bytes take as many wavefronts as one of 8 bytes without conflicts, half of those of one with.
-    """
-    vector, chosen = access_vector(shared, layout, element_bytes)
-    if element_bytes != WORD_BYTES or vector != 2 or not bank_conflicts(shared, layout, element_bytes):
-        return None
-    register, lane, warp = parts(layout)
-    for bit in range(len(lane)):
-        turned = [*lane[:bit], lane[bit] ^ register[chosen[0]], *lane[bit + 1 :]]
-        candidate = distributed(layout.shape, register, turned, warp)
-        if not bank_conflicts(shared, candidate, element_bytes):
-            return Turn(candidate, bit, chosen[0])
-    return None

@@ -26,8 +26,8 @@ def warpgroup_layouts(
     rows_in_pairs: bool = False,
 ) -> ProductLayouts:
     """Layouts for acc [M, N] and a [M, K] in registers; that of b is what a would be and is not used: b is always in
-    shared memory. `fragment` is that of mma.sync with the same operands, `warps` a multiple of 4. `rows_in_pairs`: the two
-    rows that a thread holds of 16 are neighbours, and registers count as without it."""
+    shared memory. `fragment` is that of mma.sync with the same operands, `warps` a multiple of 4. `rows_in_pairs`: the
+    two rows that a thread holds of 16 are neighbours, and registers count as without it."""
     m, n = acc_shape
     wm, wn, spare = warpgroup_grid(m, n, warps)
     m_own = axis_bits("m", 6 + wm, log2(m))

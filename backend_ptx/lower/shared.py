@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
 from tilewright.backend_ptx.instructions.table import instruction
-from tilewright.backend_ptx.layouts.matrices import ROW_BYTES, MatrixPlan, matrix_plan, turned_load
-from tilewright.backend_ptx.layouts.shared import Turn, access_vector, inverse, offset_bases, turned_pairs
+from tilewright.backend_ptx.layouts.matrices import ROW_BYTES, MatrixPlan, Turn, movement
+from tilewright.backend_ptx.layouts.shared import access_vector, inverse, offset_bases
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.lower.access import elem_bytes, from_memory, memory_elem, to_memory
 from tilewright.backend_ptx.lower.context import Context
@@ -23,7 +23,7 @@ from tilewright.tileir.layout import Layout
 from tilewright.tileir.layouts.flat import LANE_BITS, axis_shifts, log2
 from tilewright.tileir.types import SharedType
 
-Loaded = Iterable[tuple[Sequence[int], Val]]  # the registers of each part that was loaded
+Loaded = Iterable[tuple[tuple[int, ...], Val]]  # the registers of each part that was loaded
 SPACE = "ptr addrspace(3)"
 CONSUMERS_BARRIER = 1
 # The dynamic allocation of a launch; its size is `plan.shared_bytes`. 1024: what a 128-byte swizzle of TMA needs.
@@ -51,38 +51,32 @@ def shared_alloc(ctx: Context, op: ops.SharedAlloc) -> None:
 def shared_store(ctx: Context, op: ops.SharedStore) -> None:
     b, layout, value = ctx.b, ctx.layout(op.value), to_memory(ctx.b, ctx[op.value])
     ref: SharedRef = ctx[op.buffer]
-    plan = matrix_plan(ref.type.layout, layout, elem_bytes(value.elem)) if ctx.target.has_stmatrix else None
-    turn = turned_pairs(ref.type.layout, layout, elem_bytes(value.elem)) if plan is None else None
-    stored = plan.rows if plan is not None else turn.layout if turn is not None else layout
-    access = SharedAccess(ctx, ref, stored, slot=slot_offset(ctx, ref.type, op.slot, op.ahead))
+    how = movement(ref.type.layout, layout, elem_bytes(value.elem), ctx.target.has_stmatrix)
+    access = SharedAccess(ctx, ref, how.rows, slot=slot_offset(ctx, ref.type, op.slot, op.ahead))
+    other = None if how.turn is None else ctx.thread_bit(how.turn.lane_bit)
+
+    def part(registers: Sequence[int]) -> Val:
+        """What a lane stores at once, which has these registers' place."""
+        found, *seconds = (b.shuffle(value, chosen) for chosen in (registers, *_others(how.turn, registers)))
+        if how.plan is not None:
+            found, *seconds = (b.bitcast(v, "i32", 0) for v in (found, *seconds))
+        return b.select(other, seconds[0], found) if other is not None else found
+
     # Copies differ in the warp alone where matrices are stored, so that all lanes of a warp take the same way.
     with b.when(owner(ctx, layout), "owner"):
-        if plan is not None:
-            _store_matrices(access, plan, value)
-        elif turn is not None:
-            _store_turned(access, turn, value)
-        else:
-            for registers, pointer in access.vectors():
-                b.store(b.shuffle(value, registers), pointer, access.bytes)
+        for group, (registers, pointer) in enumerate(access.vectors()):
+            if how.plan is None:
+                b.store(part(registers), pointer, access.bytes)
+            else:
+                assert len(registers) * access.size == ROW_BYTES
+                matrices = range(how.plan.per_instruction)
+                words = [part(how.plan.registers(matrix, group)) for matrix in matrices]
+                instruction(how.plan.called("stmatrix")).emit(b, b.cast("ptrtoint", pointer, "i32"), *words)
 
 
-def _store_turned(access: SharedAccess, turn: Turn, value: Val) -> None:
-    """Word by word, in some lanes the second of each pair first."""
-    ctx, other = access.ctx, access.ctx.thread_bit(turn.lane_bit)
-    for [register], pointer in access.vectors():
-        one, two = (ctx.b.extract(value, r) for r in (register, register ^ 1 << turn.register_bit))
-        ctx.b.store(ctx.b.select(other, two, one), pointer, access.bytes)
-
-
-def _store_matrices(access: SharedAccess, plan: MatrixPlan, value: Val) -> None:
-    """The tile by stmatrix; each instruction takes as many words of every lane as it stores matrices."""
-    b = access.ctx.b
-    store = instruction(f"stmatrix.x{plan.per_instruction}{'.trans' if plan.trans else ''}")
-    for group, (registers, pointer) in enumerate(access.vectors()):
-        assert len(registers) * access.size == ROW_BYTES
-        words = [b.bitcast(b.shuffle(value, plan.registers(matrix, group)), "i32", 0)
-                 for matrix in range(plan.per_instruction)]
-        store.emit(b, b.cast("ptrtoint", pointer, "i32"), *words)
+def _others(turn: Turn | None, registers: Sequence[int]) -> list[list[int]]:
+    """The registers with which lanes in another order move what others do with these; none without a turn."""
+    return [] if turn is None else [[r ^ 1 << turn.register_bit for r in registers]]
 
 
 @lower(ops.SharedLoad)
@@ -92,25 +86,16 @@ def shared_load(ctx: Context, op: ops.SharedLoad) -> None:
     at = _sub_tile(ctx, ref.type, op.index, op.shape)
     slot = slot_offset(ctx, ref.type, op.slot, op.ahead)
     layout = _widened(ctx.layout(op.result), ref.type.shape)
-    turn = turned_load(ref.type.layout, layout, elem_bytes(elem))
-    layout = layout if turn is None else turn.layout
-    plan = matrix_plan(ref.type.layout, layout, elem_bytes(elem))
-    access = SharedAccess(ctx, ref, layout if plan is None else plan.rows, at, slot)
-    stored = memory_elem(elem)
-    loaded = _load_vectors(access, stored) if plan is None else _load_matrices(access, plan)
-    loaded = loaded if turn is None else _turned_back(ctx, turn, loaded)
-    if plan is not None:
-        loaded = ((registers, ctx.b.bitcast(word, stored, plan.per_word)) for registers, word in loaded)
+    how = movement(ref.type.layout, layout, elem_bytes(elem))
+    access = SharedAccess(ctx, ref, how.rows, at, slot)
+    loaded = dict(_load_vectors(access, memory_elem(elem)) if how.plan is None else _load_matrices(access, how.plan))
+    if how.turn is not None:
+        other = ctx.thread_bit(how.turn.lane_bit)
+        loaded = {registers: ctx.b.select(other, loaded[tuple(_others(how.turn, registers)[0])], value)
+                  for registers, value in loaded.items()}
+    if how.plan is not None:
+        loaded = {r: ctx.b.bitcast(word, memory_elem(elem), len(r)) for r, word in loaded.items()}
     ctx.set(op.result, from_memory(ctx.b, _by_register(ctx.b, loaded), elem))
-
-
-def _turned_back(ctx: Context, turn: Turn, loaded: Loaded) -> Loaded:
-    """What was loaded, where lanes have read the second of each pair first, in the order of the others."""
-    other, read = ctx.thread_bit(turn.lane_bit), list(loaded)
-    places = {tuple(sorted(registers)): value for registers, value in read}
-    for registers, value in read:
-        yield registers, ctx.b.select(
-            other, places[tuple(sorted(r ^ 1 << turn.register_bit for r in registers))], value)
 
 
 @lower(ops.SharedTake)
@@ -131,22 +116,22 @@ def shared_take(ctx: Context, op: ops.SharedTake) -> None:
 
 def _load_vectors(access: SharedAccess, elem: str) -> Loaded:
     for registers, pointer in access.vectors():
-        yield registers, access.ctx.b.load(elem, len(registers), pointer, access.bytes)
+        yield tuple(registers), access.ctx.b.load(elem, len(registers), pointer, access.bytes)
 
 
 def _load_matrices(access: SharedAccess, plan: MatrixPlan) -> Loaded:
     """The tile by ldmatrix; each instruction fills a word of every lane for each of its matrices."""
     b = access.ctx.b
-    load = instruction(f"ldmatrix.x{plan.per_instruction}{'.trans' if plan.trans else ''}")
+    load = instruction(plan.called("ldmatrix"))
     for group, (registers, pointer) in enumerate(access.vectors()):
         assert len(registers) * access.size == ROW_BYTES
         for matrix, word in enumerate(load.emit(b, b.cast("ptrtoint", pointer, "i32"))):
-            yield plan.registers(matrix, group), word
+            yield tuple(plan.registers(matrix, group)), word
 
 
-def _by_register(b: Builder, loaded: Loaded) -> Val:
+def _by_register(b: Builder, loaded: Mapping[tuple[int, ...], Val]) -> Val:
     """The lanes of all that was loaded, each part with the registers that it belongs to."""
-    registers, parts = zip(*loaded, strict=True)
+    registers, parts = zip(*loaded.items(), strict=True)
     place = {register: lane for lane, register in enumerate(chain.from_iterable(registers))}
     return b.shuffle(b.concat(parts), [place[r] for r in range(len(place))])
 

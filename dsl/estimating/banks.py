@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tilewright.backend_ptx.layouts.matrices import MatrixPlan, matrix_plan, turned_load
-from tilewright.backend_ptx.layouts.shared import access_vector, copy_vector, offset_bases, turned_pairs
+from tilewright.backend_ptx.layouts.matrices import MatrixPlan, movement
+from tilewright.backend_ptx.layouts.shared import access_vector, copy_vector, offset_bases
 from tilewright.backend_ptx.ops.async_copy import AsyncGather, AsyncLoad
 from tilewright.backend_ptx.ops.shared import SharedLoad, SharedStore
 from tilewright.backend_ptx.targets import Target
@@ -100,9 +100,7 @@ def wavefronts(addresses: Any, acts: Any, width: int) -> tuple[int, int]:
 
 def _store(machine: Machine, op: SharedStore, target: Target) -> tuple[str, Served]:
     layout, shared, size = machine.layout(op.value.type), op.buffer.type.layout, op.buffer.type.dtype.bytes
-    plan = matrix_plan(shared, layout, size) if target.has_stmatrix else None
-    turn = turned_pairs(shared, layout, size) if plan is None else None
-    stored = plan.rows if plan is not None else turn.layout if turn is not None else layout
+    stored, plan, _ = movement(shared, layout, size, target.has_stmatrix)
     width, inside = access_vector(shared, stored, size)
     return "store", Served(shared, stored, layout, width, inside, size, _addressing(plan))
 
@@ -113,10 +111,7 @@ def _load(machine: Machine, op: SharedLoad, target: Target) -> tuple[str, Served
     layout = machine.layout(op.result.type)
     if layout.shape != op.buffer.type.shape:
         layout = Layout(layout.dims, op.buffer.type.shape)
-    turn = turned_load(shared, layout, size)
-    layout = layout if turn is None else turn.layout
-    plan = matrix_plan(shared, layout, size)
-    read = layout if plan is None else plan.rows
+    read, plan, _ = movement(shared, layout, size)
     width, inside = access_vector(shared, read, size)
     return "load", Served(shared, read, None, width, inside, size, _addressing(plan))
 

@@ -22,7 +22,7 @@ from tilewright.tileir.analysis.unit import NONE, Unit
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.ops.arith import Constant
-from tilewright.tileir.ops.control import For
+from tilewright.tileir.ops.control import For, Yield
 from tilewright.tileir.ops.shape import Permute
 from tilewright.tileir.types import TileType
 
@@ -56,10 +56,10 @@ def _carry(loop: For, number: int, axes: Axes, unit: Unit) -> None:
     before, after = Builder(Block(), loop.span), Builder(Block(), loop.span)
     init, values = [*loop.init], [*loop.loop.terminator.operands]
     init[number] = _permuted(before, init[number], axes)
-    made = values[number].op
-    assert isinstance(made, Permute)
+    made, end = values[number].op, loop.loop.terminator
+    assert isinstance(made, Permute) and isinstance(end, Yield)
     values[number] = made.src
-    loop.init, loop.loop.terminator.values = tuple(init), tuple(values)
+    loop.init, end.values = tuple(init), tuple(values)
     takes = [user for user in unit.uses[param] if isinstance(user, Permute)]
     dead = {*takes, *([made] if len(unit.uses[made.result]) == 1 else ())}
     for value in (param, result):

@@ -76,10 +76,10 @@ class _Chooser:
         turned = self._turned()
         fixed += turned
         for found in fixed:  # which grows by what has the same elements in the same threads, whoever stores them
-            for op in found.edges:
-                source, moved, _, _ = self._sides(op)
-                if isinstance(op, Permute) and source is found and moved is not None and moved.layout is None:
-                    moved.layout = rule_of(op).forward(op, found.layout)
+            for edge in found.edges:
+                source, moved, layout, _ = self._sides(edge)
+                if isinstance(edge, Permute) and source is found and layout and moved and moved.layout is None:
+                    moved.layout = rule_of(edge).forward(edge, layout)
                     fixed.append(moved)
             self._spread(found)
         for found in sorted((c for c in every if c.anchors and c.layout is None), key=lambda c: -c.importance):

@@ -1,7 +1,8 @@
 """Where wgmma reads its operands: from shared memory or registers, and along which axis a buffer is dense.
 
 B is always in shared memory. A goes there if it is loaded and only permuted. If threads compute A (from an MMA's
-result, or by dequantising a tile), it stays in their registers and needs no shared memory.
+result, or by dequantising a tile), or read it as the unit cannot, it stays in their registers and needs no shared
+memory of its own.
 """
 
 from __future__ import annotations

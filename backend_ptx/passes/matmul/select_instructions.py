@@ -11,12 +11,18 @@ tensor-core instruction takes them. If the target has wgmma, MMAs of at least 64
 
     after:  %y: tile<128x128xf32> = wgmma(a=%ta, b=%tb, acc=%x, kind="bf16")
 
+Where an operand lies along m or n, and wgmma reads it along k only, threads read it into the registers of A; for B that
+is the transpose, between permutations, which loops then carry:
+
+    after:  %y: tile<128x128xf32> = wgmma(a=%tbT, b=%taT, acc=%xT, kind="tf32", rows_in_pairs=true)
+
 A target lists its matrix units, preferred ones first (`Target.matrix_units`); `SELECTIONS` has a rule for each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
@@ -34,8 +40,8 @@ from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.core import Value
 from tilewright.tileir.dtypes import DType
 from tilewright.tileir.ops.arith import Add, Constant
-from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.control import For, While
+from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.matmul import Mma
 from tilewright.tileir.ops.memory import Load
 from tilewright.tileir.ops.shape import Permute, Reshape
@@ -43,7 +49,14 @@ from tilewright.tileir.passes.carry_permuted import carry_permuted
 from tilewright.tileir.passes.loop_over_depth import loop_over_depth
 from tilewright.tileir.rewrite import Rewriter, rewrite
 
-Selection = Callable[[Rewriter, Mma, Compilation, str | None], Value | None]
+Selection = Callable[[Rewriter, Mma, Compilation], Value | None]
+
+
+class Across(NamedTuple):
+    """The kind of a wgmma whose A lies along m; `swapped`: it computes the transpose, b^T a^T."""
+
+    kind: str
+    swapped: bool
 
 
 def select_instructions(c: Compilation) -> Preserved:
@@ -52,42 +65,48 @@ def select_instructions(c: Compilation) -> Preserved:
         return ALL
     if c.limits.max_depth is not None:
         loop_over_depth(c, c.limits.max_depth)
-    mmas = [op for op in c.function.walk() if isinstance(op, Mma)]
-    across = {op: found for op in mmas if (found := _read_across(op, c)) is not None}
-    rewrite(c.function, {Mma: lambda rewriter, op: _rule(rewriter, op, c, across.get(op))})
-    if any(found == "b" for found in across.values()):
+    across = {op: found for op in c.function.walk() if isinstance(op, Mma) and (found := _read_across(op, c))}
+    rewrite(c.function, {Mma: lambda rewriter, op: _rule(rewriter, op, c, across)})
+    if any(swapped for _, swapped in across.values()):
         c.forget()
         carry_permuted(c)
     return NONE
 
 
-def _read_across(op: Mma, c: Compilation) -> str | None:
-    """Which operand of a wgmma lies along m or n where the unit takes k alone from shared memory, and can be its A:
-    threads then read it into registers from where TMA has put it."""
+def _read_across(op: Mma, c: Compilation) -> Across | None:
+    """How a wgmma computes a product of which one operand lies along m or n, where the unit takes k alone from shared
+    memory: as its A, which threads read into registers from where TMA has put it."""
     def lies(value: Value, axis: int) -> bool:
         load = source_of(value)[0].op
         return (isinstance(load, Load) and dense_axis(value) == len(value.type.shape) + axis
                 and c.homes[load] is c.homes[op] and not tma_reason(load, c))
 
-    kinds = [warpgroup_kind(op, c.target, swapped) for swapped in (False, True)]
-    loops = c.around(op)
-    if kinds[0] is None or KINDS[kinds[0]].transposes or not loops or not isinstance(loops[0], (For, While)):
+    kind, other = (_kind(op, c, swapped) for swapped in (False, True))
+    if kind is None or KINDS[kind].transposes or not isinstance(next(iter(c.around(op)), None), (For, While)):
         return None
     if lies(op.a, -2):
-        return "a"
-    return "b" if kinds[1] is not None and is_moved_only(op.a) and lies(op.b, -1) else None
+        return Across(kind, False)
+    return Across(other, True) if other is not None and is_moved_only(op.a) and lies(op.b, -1) else None
 
 
-def _rule(rewriter: Rewriter, op: Mma, c: Compilation, across: str | None) -> None:
+def _kind(op: Mma, c: Compilation, swapped: bool = False) -> str | None:
+    """The kind of wgmma that computes an MMA, if the hints ask for whole warpgroups."""
+    return warpgroup_kind(op, c.target, swapped) if (c.hints.num_worker_warps or WARPS) % WARPS == 0 else None
+
+
+def _rule(rewriter: Rewriter, op: Mma, c: Compilation, across: Mapping[Mma, Across]) -> None:
+    if op in across:
+        rewriter.replace(op.result, _across(rewriter, op, *across[op]))
+        return
     for name in c.target.matrix_units:
-        made = SELECTIONS[name](rewriter, op, c, across)
+        made = SELECTIONS[name](rewriter, op, c)
         if made is not None:
             rewriter.replace(op.result, made)
             return
     raise AssertionError(f"no matrix unit of {c.target} computes {op.acc.type}")
 
 
-def _by_warps(rewriter: Rewriter, op: Mma, c: Compilation, _: str | None) -> Value | None:
+def _by_warps(rewriter: Rewriter, op: Mma, c: Compilation) -> Value | None:
     choice, sizes, (held, dtype) = choose(op, c.target), sizes_of(op), (op.acc.type.dtype, op.a.type.dtype)
     if choice is None:
         c.decide(decisions.multiply_adds(sizes, decisions.FLOAT32_OPERANDS, op.span))
@@ -102,30 +121,39 @@ def _by_warps(rewriter: Rewriter, op: Mma, c: Compilation, _: str | None) -> Val
     return rewriter.value(MmaSync(a=a, b=b, acc=op.acc, instruction=choice.instruction, swapped=choice.swapped))
 
 
-def _by_warpgroups(rewriter: Rewriter, op: Mma, c: Compilation, across: str | None) -> Value | None:
+def _by_warpgroups(rewriter: Rewriter, op: Mma, c: Compilation) -> Value | None:
     """wgmma has no batch axes; those of length 1 are dropped.
 
     Tensor cores of sm_90 accumulate products of 8-bit floats with 13 fractional bits (arXiv 2412.19437, section 3.3.2).
     Unless use_fast_acc allows that for all of k, threads add the product of each tile to the accumulator in float32.
     """
-    whole = (c.hints.num_worker_warps or WARPS) % WARPS == 0
-    kind = warpgroup_kind(op, c.target, across == "b") if whole else None
+    kind = _kind(op, c)
     if kind is None:
         return None
-    a, b, acc = start = [_flat(rewriter, v) for v in (op.a, op.b, op.acc)]
-    if across == "b":
-        b, a, acc = (rewriter.value(Permute(src=v, axes=(1, 0)), v.hint) for v in start)
+    a, b, acc = (_flat(rewriter, v) for v in (op.a, op.b, op.acc))
     # Threads that turn b anyway put it in the order of k in which they hold a.
     of_sums = a.type.dtype.bytes == 1 and dense_axis(b) == 1 and is_of_sums(a)
-    given = {"a": a, "b": b, "kind": kind, "k_of_sums": of_sums, "rows_in_pairs": across is not None}
-    if op.a.type.dtype in FP8 and not op.fast_acc:
-        zero = rewriter.value(Constant(value=0.0, type=acc.type.erased()))
-        made = rewriter.value(Add(lhs=acc, rhs=rewriter.value(Wgmma(acc=zero, **given))))
-    else:
-        made = rewriter.value(Wgmma(acc=acc, **given))
-    if across == "b":
-        made = rewriter.value(Permute(src=made, axes=(1, 0)))
-    return made if start[2] is op.acc else rewriter.value(Reshape(src=made, shape=op.acc.type.shape))
+    return _in_shape(rewriter, _started(rewriter, op, acc, a=a, b=b, kind=kind, k_of_sums=of_sums), op)
+
+
+def _across(rewriter: Rewriter, op: Mma, kind: str, swapped: bool) -> Value:
+    a, b, acc = (_flat(rewriter, v) for v in (op.a, op.b, op.acc))
+    if swapped:
+        b, a, acc = (rewriter.value(Permute(src=v, axes=(1, 0)), v.hint) for v in (a, b, acc))
+    made = _started(rewriter, op, acc, a=a, b=b, kind=kind, rows_in_pairs=True)
+    return _in_shape(rewriter, rewriter.value(Permute(src=made, axes=(1, 0))) if swapped else made, op)
+
+
+def _started(rewriter: Rewriter, op: Mma, acc: Value, **given: Any) -> Value:
+    if op.a.type.dtype not in FP8 or op.fast_acc:
+        return rewriter.value(Wgmma(acc=acc, **given))
+    zero = rewriter.value(Constant(value=0.0, type=acc.type.erased()))
+    return rewriter.value(Add(lhs=acc, rhs=rewriter.value(Wgmma(acc=zero, **given))))
+
+
+def _in_shape(rewriter: Rewriter, value: Value, op: Mma) -> Value:
+    shape = op.acc.type.shape
+    return value if value.type.shape == shape else rewriter.value(Reshape(src=value, shape=shape))
 
 
 def _flat(rewriter: Rewriter, value: Value) -> Value:
@@ -133,7 +161,7 @@ def _flat(rewriter: Rewriter, value: Value) -> Value:
     return value if len(shape) == 2 else rewriter.value(Reshape(src=value, shape=shape[-2:]), value.hint)
 
 
-def _by_threads(rewriter: Rewriter, op: Mma, c: Compilation, _: str | None) -> Value:
+def _by_threads(rewriter: Rewriter, op: Mma, c: Compilation) -> Value:
     """In the accumulator's format, float32 for float16 accumulators."""
     wanted = op.acc.type.dtype
     held = dt.float32 if wanted is dt.float16 else wanted

@@ -47,6 +47,7 @@ from tilewright.tileir.diagnostics import Span
 from tilewright.tileir.iterations import edges
 from tilewright.tileir.ops.arith import Constant, Lt
 from tilewright.tileir.ops.control import For, If, Yield
+from tilewright.tileir.ops.shape import Permute
 from tilewright.tileir.passes.start_early import start_early
 from tilewright.tileir.types import SharedType
 
@@ -104,8 +105,11 @@ def in_flight(loop: For, users: Users, early: bool) -> Kept:
 
 
 def _writers(product: Product) -> list[Op]:
-    """The op that writes the registers of an MMA's A."""
+    """The op that writes the registers of an MMA's A. Permuting what was computed writes none; bytes that were loaded
+    are put into words after it."""
     writer = viewed(product.a).op
+    while isinstance(writer, Permute) and (source := viewed(writer.src).op) is not None and source.elementwise:
+        writer = source
     return [] if isinstance(product.a.type, SharedType) or writer is None else [writer]
 
 

@@ -8,14 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tilewright.backend_ptx.layouts.matrices import matrix_plan
-from tilewright.backend_ptx.layouts.shared import (
-    Turn,
-    access_vector,
-    bank_conflicts,
-    offset_bases,
-    turned_pairs,
-)
+from tilewright.backend_ptx.layouts.matrices import movement
+from tilewright.backend_ptx.layouts.shared import access_vector, bank_conflicts, offset_bases
 from tilewright.backend_ptx.ops.shared import BufferAccess, SharedAlloc, SharedLoad, SharedStore
 from tilewright.backend_ptx.ops.warpgroup import SharedView
 from tilewright.backend_ptx.targets import Target
@@ -99,11 +93,10 @@ def _moved(op: Op, shared: Layout, layout: Layout, size: int, target: Target) ->
     if starts := op.effects().starts:
         return layout, starts[0].engine.name
     stores = isinstance(op, SharedStore)
-    plan = matrix_plan(shared, layout, size) if target.has_stmatrix or not stores else None
-    if plan is not None:
-        return plan.rows, f"{'stmatrix' if stores else 'ldmatrix'}.x{plan.per_instruction}{'.trans' * plan.trans}"
-    turn: Turn | None = turned_pairs(shared, layout, size) if stores else None
-    return (layout, "") if turn is None else (turn.layout, "pairs, the second word first in half of the lanes")
+    found = movement(shared, layout, size, target.has_stmatrix or not stores)
+    matrices = found.plan.called("stmatrix" if stores else "ldmatrix") if found.plan is not None else ""
+    turned = "pairs, in half of the lanes the second one first" if found.turn is not None else ""
+    return found.rows, ", ".join(filter(None, (matrices, turned)))
 
 
 def _values(function: Function) -> list[tuple[Value, Op | None]]:

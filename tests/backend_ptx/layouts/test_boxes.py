@@ -9,9 +9,9 @@ import pytest
 
 from tilewright.backend_ptx.layouts.boxes import Boxes, block_boxes, box_starts, warp_boxes
 from tilewright.backend_ptx.layouts.bulk import bulk_layout
-from tilewright.backend_ptx.layouts.matrices import matrix_plan
+from tilewright.backend_ptx.layouts.matrices import matrix_plan, movement
 from tilewright.backend_ptx.layouts.mma import Fragment
-from tilewright.backend_ptx.layouts.shared import access_vector, bank_conflicts, turned_pairs
+from tilewright.backend_ptx.layouts.shared import access_vector, bank_conflicts
 from tilewright.backend_ptx.layouts.warpgroup import warpgroup_layouts
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.layouts.blocked import blocked
@@ -113,7 +113,7 @@ def test_pairs_of_8_bits_are_stored_without_conflicts() -> None:
     boxes = warp_boxes(source, 1, size)
     assert boxes is not None
     assert access_vector(boxes.layout, source, size)[0] == 2 and bank_conflicts(boxes.layout, source, size) == 0
-    assert turned_pairs(boxes.layout, source, size) is None
+    assert movement(boxes.layout, source, size).turn is None
 
 
 def test_words_of_float32_are_stored_in_turns() -> None:
@@ -122,8 +122,8 @@ def test_words_of_float32_are_stored_in_turns() -> None:
     boxes = warp_boxes(source, 1, size)
     assert boxes is not None
     assert access_vector(boxes.layout, source, size)[0] == 2 and bank_conflicts(boxes.layout, source, size) == 1
-    turn = turned_pairs(boxes.layout, source, size)
-    assert turn is not None and bank_conflicts(boxes.layout, turn.layout, size) == 0
+    rows, plan, turn = movement(boxes.layout, source, size)
+    assert plan is None and turn is not None and bank_conflicts(boxes.layout, rows, size) == 0
     for register, lane in product(range(source.size("register")), range(32)):
         taken = register ^ (lane >> turn.lane_bit & 1) << turn.register_bit
-        assert turn.layout.apply(register=register, lane=lane) == source.apply(register=taken, lane=lane)
+        assert rows.apply(register=register, lane=lane) == source.apply(register=taken, lane=lane)

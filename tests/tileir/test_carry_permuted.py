@@ -1,0 +1,74 @@
+"""Loops that carry a tile in the order of its axes in which they use it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tilewright.interp import compile_function
+from tilewright.tileir.analysis.unit import Unit
+from tilewright.tileir.core import Function
+from tilewright.tileir.ops.control import For
+from tilewright.tileir.ops.shape import Permute
+from tilewright.tileir.parser import parse
+from tilewright.tileir.passes.carry_permuted import carry_permuted
+from tilewright.tileir.verifier import verify
+
+HEAD = """
+func @sums(%x: array<?x?xf32, strides=?x1>, %y: array<?x?xf32, strides=?x1>) {
+  %zero: i32 = constant(value=0, type=tile<i32>)
+  %one: i32 = constant(value=1, type=tile<i32>)
+  %n: i32 = constant(value=3, type=tile<i32>)
+  %acc: tile<8x4xf32> = constant(value=0x0p+0, type=tile<8x4xf32>)
+"""
+BOUNDS = "lower=%zero, upper=%n, step=%one"
+TAIL = """
+  store(array=%y, index=(%zero, %zero), value=%last, steps=(8, 4), order=(0, 1))
+  return()
+}
+"""
+
+
+def loop(name: str, init: str, back: str = "(1, 0)", uses: str = "") -> str:
+    """%name = init + the sum of three tiles of x, which is added up with the axes swapped."""
+    return f"""
+  %{name}: tile<8x4xf32> = for({BOUNDS}, init=(%{init})) .loop(%k{name}: i32, %a{name}: tile<8x4xf32>) {{
+    %t{name}: tile<8x4xf32> = load(array=%x, index=(%k{name}, %zero), shape=(8, 4), steps=(8, 4), order=(0, 1))
+    %u{name}: tile<4x8xf32> = permute(src=%t{name}, axes=(1, 0))
+    %p{name}: tile<4x8xf32> = permute(src=%a{name}, axes=(1, 0)){uses}
+    %s{name}: tile<4x8xf32> = add(lhs=%p{name}, rhs=%u{name})
+    %b{name}: tile<8x4xf32> = permute(src=%s{name}, axes={back})
+    yield(values=(%b{name}))
+  }}"""
+
+
+def nested() -> str:
+    inner = loop("inner", "whole").replace("\n", "\n  ")
+    return f"""
+  %last: tile<8x4xf32> = for({BOUNDS}, init=(%acc)) .loop(%j: i32, %whole: tile<8x4xf32>) {{{inner}
+    yield(values=(%inner))
+  }}"""
+
+
+def result(function: Function) -> np.ndarray:
+    x = np.arange(96, dtype=np.float32).reshape(24, 4)
+    out = np.zeros((8, 4), np.float32)
+    compile_function(function).run((1, 1, 1), [x, out])
+    return out
+
+
+@pytest.mark.parametrize(("text", "left"), [
+    (loop("last", "acc"), 0), (loop("first", "acc") + loop("last", "first"), 0), (nested(), 0),
+    (loop("last", "acc", uses="\n    %w: tile<8x4xf32> = mul(lhs=%alast, rhs=%alast)"), 1),
+])
+def test_what_loops_carry(text: str, left: int) -> None:
+    """Loops after and around others as well; a use in another order leaves a loop as it is."""
+    function = parse(HEAD + text + TAIL)
+    before = result(function)
+    carry_permuted(Unit(function))
+    verify(function)
+    loops = [op for op in function.walk() if isinstance(op, For)]
+    assert [op.loop.params[1].type.shape for op in loops] == [(8, 4) if left else (4, 8)] * len(loops)
+    inside = [op for op in loops[-1].loop.ops if isinstance(op, Permute)]
+    assert len(inside) == 1 + 2 * left, "that of what is loaded"
+    np.testing.assert_array_equal(result(function), before)
