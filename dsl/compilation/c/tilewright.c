@@ -581,7 +581,7 @@ int tw_launch(const tw_program *program, const char *symbol, unsigned x, unsigne
     void *table[TW_MAX_PARAMETERS];
     char memory[TW_MAX_MAPS * MAP_BYTES + MAP_ALIGN];
     char *maps = (char *)(((uintptr_t)memory + MAP_ALIGN - 1) / MAP_ALIGN * MAP_ALIGN);
-    unsigned blocks[3] = {x, y, z}, grid[3], resident = 0;
+    unsigned blocks[3] = {x, y, z}, grid[3] = {0}, resident = 0;
     const tw_kernel *kernel = NULL;
     CUfunction function = NULL;
     CUresult status;

@@ -218,7 +218,7 @@ REFUSED = {
 def test_the_c_loader_refuses(tmp_path: Path) -> None:
     m = tw.spec("bf16[512,512]")
     exported(tmp_path, product, m, m, m, 128, 256, 64)
-    probe = c_loader.build(tmp_path / "product.h", tmp_path / "probe")
+    probe = c_loader.build(tmp_path / "product.h", tmp_path / "probe", 9, "-O2")  # GCC warns of more, then
     assert c_loader.run(probe, tmp_path, list(REFUSED.values())) == [f"refused: {why}" for why in REFUSED]
     code = tmp_path / "product.ptx"
     code.write_text(code.read_text() + " ")
