@@ -13,7 +13,8 @@ After (%m is %n; the unused ones are left to dce):
     %c: i1 = constant(value=true, type=tile<i1>)
     %r: i32 = constant(value=0, type=tile<i32>)
 
-Integers of a known range that are compared as floats are compared as integers (compared.py).
+Integers of a known range that are compared as floats are compared as integers (compared.py). Slices get the alignment
+and the divisors that follow from their bounds (sharpen_slices.py).
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from tilewright.tileir.analysis.unit import ALL, NONE, Preserved, Unit
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.ops import arith
 from tilewright.tileir.passes.compared import as_integers, compared
+from tilewright.tileir.passes.sharpen_slices import sharpen_slices
 from tilewright.tileir.rewrite import Rewriter, constant_value
 from tilewright.tileir.rules import RuleTable
 from tilewright.tileir.types import TileType
@@ -34,7 +36,9 @@ from tilewright.tileir.types import TileType
 
 def simplify_ranges(unit: Unit) -> Preserved:
     known = unit.facts
-    if all(_decided(op, known) is None and compared(op, known) is None for op in unit.function.walk()):
+    sharpened = sharpen_slices(unit)
+    nothing = all(_decided(op, known) is None and compared(op, known) is None for op in unit.function.walk())
+    if nothing and not sharpened:
         return ALL
 
     def rule(op: Op, rewriter: Rewriter) -> Value | None:
