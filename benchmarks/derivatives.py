@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import tilewright as tw
 from benchmarks import derivative_kernels as forward
-from benchmarks._timing import Row, alternate, fastest
-from benchmarks.library import graph_of, random
+from benchmarks._timing import Row, alternate, fastest, graph_of
+from benchmarks.library import random
 
 Run = Callable[[], Any]
 EPS = 1e-5

@@ -12,8 +12,8 @@ from typing import Any
 
 import tilewright as tw
 from benchmarks._check import require
-from benchmarks._timing import Row, alternate
-from benchmarks.library import compiled_run, graph_of, random
+from benchmarks._timing import Row, alternate, graph_of
+from benchmarks.library import compiled_run, random
 
 Run = Callable[[], Any]
 ZERO = tw.PaddingMode.ZERO

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from benchmarks._timing import Row, alternate
+from benchmarks._timing import Row, alternate, graph_of
 
 Run = Callable[[], Any]
 DEVICE = "cuda"
@@ -301,26 +301,6 @@ def difference(work: Work) -> float:
         largest = max(float(other.float().abs().max()), 1e-6)
         worst = max(worst, float((mine.float() - other.float()).abs().max()) / largest)
     return worst
-
-
-def graph_of(run: Run) -> Run:
-    """A run as a CUDA graph; as it is where it cannot be captured."""
-    import torch
-
-    try:
-        side = torch.cuda.Stream()
-        side.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(side):
-            run()
-        torch.cuda.current_stream().wait_stream(side)
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            run()
-    except Exception as error:
-        torch.cuda.synchronize()
-        print(f"  (no graph: {type(error).__name__}: {str(error)[:120]})")
-        return run
-    return graph.replay
 
 
 def compiled(work: Work) -> Run | None:
