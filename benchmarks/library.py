@@ -248,6 +248,36 @@ def spectra(n: int, points: int) -> Iterator[Work]:
                lambda: torch.view_as_real(torch.fft.fft(x)), 16.0 * points, tolerance=1e-5)
 
 
+def real_spectra(n: int, numbers: int) -> Iterator[Work]:
+    import torch
+
+    import tilewright.kernels as tk
+
+    x = random(numbers // n, n, dtype=torch.float32)
+    z = torch.fft.rfft(x)
+    yield Work(f"rfft {numbers // n} x {n}, float32", lambda: torch.view_as_real(tk.rfft.plain(x)),
+               lambda: torch.view_as_real(torch.fft.rfft(x)), 8.0 * numbers, tolerance=1e-5)
+    yield Work(f"irfft {numbers // n} x {n}, float32", lambda: tk.irfft.plain(z), lambda: torch.fft.irfft(z),
+               8.0 * numbers, tolerance=1e-5)
+
+
+def runs_of_keys(n: int, length: int) -> Iterator[Work]:
+    import torch
+
+    import tilewright.kernels as tk
+
+    keys = torch.randint(0, max(1, n // length), (n,), device=DEVICE, dtype=torch.int32).sort().values
+    values = random(n, dtype=torch.float32).abs()
+
+    def theirs() -> Any:
+        place = torch.unique_consecutive(keys, return_inverse=True)[1]
+        return torch.zeros_like(values).index_add_(0, place, values)
+
+    # Keys and values are read, and at least the reductions written.
+    yield Work(f"reduce_by_key {n}, runs of {length}", lambda: tk.reduce_by_key.plain(keys, values)[1], theirs,
+               8.0 * n + 8.0 * n / length, tolerance=1e-5)
+
+
 def optimiser(n: int, layers: int) -> Iterator[Work]:
     import torch
 
@@ -286,6 +316,8 @@ WORKS: tuple[tuple[Make, tuple[tuple[Any, ...], ...]], ...] = (
     (attention, ((4, 32, 8, 1024, 128, True), (4, 32, 32, 4096, 64, False), (4, 32, 8, 4096, 128, True))),
     (decode, ((1, 32, 8, 16384, 128), (64, 32, 8, 4096, 128), (16, 32, 32, 8192, 128))),
     (spectra, ((64, 1 << 24), (1024, 1 << 24), (8192, 1 << 24), (65536, 1 << 24))),
+    (real_spectra, ((64, 1 << 24), (4096, 1 << 24), (65536, 1 << 24))),
+    (runs_of_keys, ((1 << 20, 16), (1 << 24, 4), (1 << 24, 1 << 16))),
     (optimiser, ((1024, 4), (4096, 4), (1024, 64))),
 )
 

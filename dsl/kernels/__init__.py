@@ -8,6 +8,7 @@ from tilewright.kernels.elementwise import gated, gated_backward, rotary, transf
 from tilewright.kernels.embedding import embedding, embedding_backward
 from tilewright.kernels.experts import add_choices, expert_linear, route, sort_by_expert
 from tilewright.kernels.fourier import fft
+from tilewright.kernels.keys import reduce_by_key
 from tilewright.kernels.linear_losses import linear_cross_entropy, linear_cross_entropy_backward
 from tilewright.kernels.losses import cross_entropy, cross_entropy_backward
 from tilewright.kernels.matmul import linear, linear_backward, matmul
@@ -21,6 +22,7 @@ from tilewright.kernels.norms import (
 )
 from tilewright.kernels.optimisers import adamw
 from tilewright.kernels.quantised import dequantise, quantise, quantised_linear
+from tilewright.kernels.real_fourier import irfft, irfft_backward, rfft, rfft_backward
 from tilewright.kernels.reductions import reduce, reduce_backward
 from tilewright.kernels.sampling import sample
 from tilewright.kernels.scans import cumsum, segmented_reduce, segmented_sort
@@ -37,7 +39,9 @@ __all__ = [
     # element by element
     "transform", "gated", "gated_backward", "rotary",
     # reductions
-    "reduce", "reduce_backward", "cumsum", "segmented_reduce", "segmented_sort", "fft",
+    "reduce", "reduce_backward", "cumsum", "segmented_reduce", "segmented_sort", "reduce_by_key",
+    # Fourier transforms
+    "fft", "rfft", "rfft_backward", "irfft", "irfft_backward",
     # matrices and tables
     "matmul", "linear", "linear_backward", "embedding", "embedding_backward",
     # weights of few bits

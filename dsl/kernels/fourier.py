@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
+from tilewright.arguments.arrays import named_dtype
 from tilewright.kernels.arrays import Array, count, dtype_of, empty, is_tensor, output, view, view_of_output
 from tilewright.kernels.checks import check_choice, check_float
 from tilewright.kernels.declaration import library_function
 from tilewright.kernels.device import fourier as device
 from tilewright.kernels.device.common import wide
 from tilewright.kernels.launching import blocks, launch, number
+from tilewright.kernels.plans import noted
 from tilewright.tileir.diagnostics import TileTypeError, TileValueError
+from tilewright.tileir.dtypes import DType
 
 LONGEST = 65536
 # Points of a block of short transforms, and bytes of the longest one that a block makes by itself, half of an SM's
@@ -65,17 +69,33 @@ def contiguous(x: Array) -> Array:
     return x.resolve_conj().contiguous() if is_tensor(x) else library_of(x).ascontiguousarray(x)
 
 
+def as_complex(parts: Array) -> Array:
+    """A contiguous array whose last axis holds real and imaginary parts as one of complex numbers."""
+    if is_tensor(parts):
+        return noted(sys.modules["torch"].view_as_complex, parts)
+    if not hasattr(parts, "view"):
+        raise TileTypeError(f"there are no complex numbers in arrays of {type(parts).__name__}",
+                            hints=["pass pairs=True for real and imaginary parts along a last axis"])
+    return parts.view(f"complex{16 * dtype_of(parts).bytes}").reshape(tuple(parts.shape[:-1]))
+
+
+def check_complex_output(function: str, out: Array, shape: Sequence[int], dtype: DType) -> None:
+    """Errors for an output that is no contiguous array of this shape, of complex numbers with parts of this dtype."""
+    name = f"complex{16 * dtype.bytes}"
+    if tuple(out.shape) != tuple(shape) or not str(out.dtype).endswith(name):
+        raise TileValueError(f"{function}: out has the shape {tuple(out.shape)} and the dtype {out.dtype}; the result "
+                             f"has {tuple(shape)} and {name}")
+    if not (out.is_contiguous() if is_tensor(out) else out.flags.c_contiguous):
+        raise TileValueError(f"{function}: out, of shape {tuple(out.shape)}, must be contiguous, its last axis fastest")
+
+
 def _result(x: Array, out: Array | None) -> Array:
     """An array like x: `out` when it fits, else a new one."""
     if not is_complex(x):
         return output("fft", out, x, x.shape)
     if out is None:
         return library_of(x).empty(tuple(x.shape), dtype=x.dtype, **({"device": x.device} if is_tensor(x) else {}))
-    if tuple(out.shape) != tuple(x.shape) or out.dtype != x.dtype:
-        raise TileValueError(f"fft: out has the shape {tuple(out.shape)} and the dtype {out.dtype}; the result has "
-                             f"{tuple(x.shape)} and {x.dtype}")
-    if not (out.is_contiguous() if is_tensor(out) else out.flags.c_contiguous):
-        raise TileValueError(f"fft: out, of shape {tuple(out.shape)}, must be contiguous, its last axis fastest")
+    check_complex_output("fft", out, x.shape, named_dtype(f"float{4 * x.dtype.itemsize}"))
     return out
 
 
@@ -130,12 +150,18 @@ def fft(x: Array, inverse: bool = False, norm: str = "backward", *, out: Array |
     m = count(shape[:-1])
     source = view(x if pairs else parts_of(contiguous(x)), (m, n, 2))
     target = view_of_output("fft", result if pairs else parts_of(result), (m, n, 2))
-    scale = scale_of(n, inverse, norm)
+    launch_transforms(source, target, inverse, scale_of(n, inverse, norm))
+    return result
+
+
+def launch_transforms(source: Array, target: Array, inverse: bool, scale: float) -> None:
+    """Transform the rows of (m, n, 2), pairs of real and imaginary parts, in one pass or in two."""
+    m, n = source.shape[0], number(source.shape[1])
     dtype = wide(dtype_of(source))
     if 2 * n * dtype.bytes <= MOST_BYTES_IN_REGISTERS:
         rows = max(1, POINTS // n)
         launch(device.fourier_rows, (blocks(m, rows),), source, target, inverse, scale, rows, radices(n))
-        return result
+        return
     across = 1 << (n.bit_length() - 1) // 2
     along = n // across
     source, target = view(source, (m, across, along, 2)), view(target, (m, along, across, 2))
@@ -146,4 +172,3 @@ def fft(x: Array, inverse: bool = False, norm: str = "backward", *, out: Array |
         launch(device.fourier_columns, (now, along // BESIDE), source, between, first, inverse, BESIDE, radices(across))
         launch(device.fourier_turned_rows, (now, across // BESIDE), between, target, first, inverse, scale, BESIDE,
                radices(along))
-    return result

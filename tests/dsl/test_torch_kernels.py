@@ -126,6 +126,19 @@ def test_transforms_of_complex_tensors() -> None:
     torch.testing.assert_close(compiled(x), torch.fft.fft(x * 2).abs().sum())
 
 
+def test_transforms_of_real_tensors() -> None:
+    torch.manual_seed(0)
+    x = torch.randn(3, 16, dtype=torch.float64, requires_grad=True)
+    spectrum = torch.randn(3, 9, dtype=torch.complex128, requires_grad=True)
+    torch.testing.assert_close(tk.rfft(x, "ortho"), torch.fft.rfft(x, norm="ortho"))
+    torch.testing.assert_close(tk.irfft(spectrum.conj()), torch.fft.irfft(spectrum.conj()))
+    for mine, other, given in ((tk.rfft, torch.fft.rfft, x), (tk.irfft, torch.fft.irfft, spectrum)):
+        got, want = (torch.autograd.grad(run(given, norm="forward").abs().sum(), given) for run in (mine, other))
+        torch.testing.assert_close(got, want)
+    compiled = torch.compile(lambda z: tk.irfft(tk.rfft(z * 2)), fullgraph=True, dynamic=True, backend="aot_eager")
+    torch.testing.assert_close(compiled(x), x * 2)
+
+
 def test_out_records_no_gradient() -> None:
     x = torch.randn(3, 4)
     out = torch.empty(3, 4)
@@ -173,7 +186,8 @@ def test_the_page_has_its_programs() -> None:
 SMALL: dict[str, tuple[Any, ...]] = {
     "softmax": (4, 64), "norms": (8, 64), "groups": (1, 64, 4), "losses": (4, 40), "elements": (8, 64),
     "rotary": (1, 2, 8, 16), "matrices": (64,), "tables": (16, 20, 32), "attention": (1, 4, 2, 32, 16, True),
-    "decode": (2, 4, 2, 128, 16), "spectra": (16, 64), "optimiser": (16, 2),
+    "decode": (2, 4, 2, 128, 16), "spectra": (16, 64), "real_spectra": (16, 64),
+    "runs_of_keys": (60, 4), "optimiser": (16, 2),
 }
 
 

@@ -20,7 +20,7 @@ from support.pages import programs_of
 import tilewright as tw
 import tilewright.kernels as tk
 from tilewright.inspecting.decisions import decisions
-from tilewright.kernels import fourier, launching, linear_losses, norms
+from tilewright.kernels import fourier, launching, linear_losses, norms, real_fourier
 from tilewright.kernels.device import attention
 from tilewright.kernels.optimisers import adamw_reference
 from tilewright.launching import launcher
@@ -207,7 +207,48 @@ def test_transforms_in_two_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fourier, "MOST_BYTES_IN_REGISTERS", 64 * 8)
     monkeypatch.setattr(fourier, "BESIDE", 8)
     monkeypatch.setattr(fourier, "BETWEEN", 2 * 128 * 8)
+    monkeypatch.setattr(real_fourier, "MOST_BYTES_IN_REGISTERS", 64 * 8)
+    monkeypatch.setattr(real_fourier, "TILE", 32)
     check("fft", (maker(np.float32)(3, 128, 2), True, "ortho"), np.float32)
+    for name, shape in (("rfft", (3, 256)), ("irfft", (3, 129, 2)), ("rfft_backward", (3, 129, 2))):
+        check(name, (maker(np.float32)(*shape), "ortho", True)[: 3 if name == "rfft" else 2], np.float32)
+
+
+def test_real_numbers_and_their_spectra() -> None:
+    """Complex numbers come out and go in, also by `out`; 16-bit floats have none."""
+    x = maker(np.float32)(3, 16)
+    for dtype, kind in ((np.float32, np.complex64), (np.float64, np.complex128)):
+        got, out = tk.rfft(x.astype(dtype)), np.empty((3, 9), kind)
+        assert got.dtype == kind and tk.rfft(x.astype(dtype), out=out) is out
+        np.testing.assert_allclose(got, np.fft.rfft(x), atol=1e-5)
+        np.testing.assert_array_equal(got, out)
+        back = tk.irfft(np.asfortranarray(got))
+        assert back.dtype == dtype
+        np.testing.assert_allclose(back, x, atol=1e-6)
+    with pytest.raises(tw.TileTypeError, match="x has the dtype float16, of which there are no complex numbers"):
+        tk.rfft(x.astype(np.float16))
+    with pytest.raises(tw.TileTypeError, match="x is complex; it must hold real numbers"):
+        tk.rfft(got)
+    with pytest.raises(tw.TileValueError, match="x is of 12 real numbers; they must be a power of two, 2 to 65536"):
+        tk.rfft(x[:, :12])
+    with pytest.raises(tw.TileValueError, match="x is of 14 real numbers"):
+        tk.irfft(got[:, :8])
+    with pytest.raises(tw.TileValueError, match=r"x has the shape \(3, 16\); it must hold complex numbers, or floats"):
+        tk.irfft(x)
+    with pytest.raises(tw.TileValueError, match=r"out has .* complex128; the result has \(3, 9\) and complex64"):
+        tk.rfft(x, out=out)
+
+
+def test_runs_of_keys() -> None:
+    keys = np.array([1, 1, 2])
+    with pytest.raises(tw.TileValueError, match=r"keys has the shape \(3,\) and values \(2,\); values must have one"):
+        tk.reduce_by_key(keys, np.ones(2))
+    with pytest.raises(tw.TileValueError, match="op is 'mean'; it must be one of sum, prod, max, min"):
+        tk.reduce_by_key(keys, np.ones(3), "mean")
+    with pytest.raises(tw.TileTypeError, match="keys are bools"):
+        tk.reduce_by_key(keys > 1, np.ones(3))
+    found, sums, runs = tk.reduce_by_key(keys, np.ones((3, 0)))
+    assert found.tolist() == [1, 2, 0] and sums.shape == (3, 0) and runs == 2
 
 
 def test_samples_have_their_probabilities() -> None:

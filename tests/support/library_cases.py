@@ -181,9 +181,25 @@ def spectra(x: Make) -> Iterator[Case]:
     yield "fft", (x(5, 128, 2), True)
     yield "fft", (x(2, 4, 2), True, "forward")
     yield "fft", (x(32, 2, 3).transpose(2, 0, 1), False, "ortho")
+    for m, n, norm in ((3, 2, "backward"), (5, 64, "ortho"), (2, 4, "forward"), (0, 8, "backward")):
+        yield "rfft", (x(m, n), norm, True)
+        yield "irfft_backward", (x(m, n), norm, True)
+        for function in ("irfft", "rfft_backward"):
+            yield function, (x(2, m, n // 2 + 1, 2)[1], norm)
 
 
-GROUPS = (rows, elements, reductions, matrices, attentions, few_bits, experts, samples, spectra)
+def keys(x: Make) -> Iterator[Case]:
+    """Runs of one, of some and of all; of more than a tile of a block."""
+    for n, k in ((7, ()), (300, ()), (0, ()), (2500, ()), (40, (3,)), (600, (2, 5))):
+        values = (x(n, *k) * 4).round() / 4
+        for op, runs in (("sum", n // 3 + 1), ("max", 2), ("min", 1), ("prod", 9)):
+            values = np.sign(values) if op == "prod" else values
+            yield "reduce_by_key", (np.sort(ints(runs, n)) - 1, values, op)
+    yield "reduce_by_key", (ints(3, 50).astype(np.int64), ints(9, 50))
+    yield "reduce_by_key", (x(50).round(), x(50))
+
+
+GROUPS = (rows, elements, reductions, matrices, attentions, few_bits, experts, samples, spectra, keys)
 
 
 def compare(name: str, args: tuple[Any, ...], got: Any, dtype: Any) -> None:
