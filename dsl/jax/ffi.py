@@ -20,6 +20,7 @@ TARGET = "tilewright_launch"
 METADATA, EXECUTE = 1, 3  # XLA_FFI_Extension_Metadata, XLA_FFI_ExecutionStage_EXECUTE
 INTERNAL, UNIMPLEMENTED = 13, 12  # XLA_FFI_Error_Code
 MAJOR, MINOR = 0, 3
+RECORDABLE = 1  # XLA_FFI_HANDLER_TRAITS_COMMAND_BUFFER_COMPATIBLE
 
 # XLA_FFI_DataType
 DTYPES: dict[int, DType] = {
@@ -132,13 +133,16 @@ _HANDLER = ctypes.CFUNCTYPE(c_void_p, POINTER(_Frame))
 _FUNCTION = ctypes.CFUNCTYPE(c_void_p, c_void_p)
 
 
-def make_handler(launch: Launch, on_gpu: bool) -> Any:
-    """A handler that XLA can call, for the host or for CUDA; it calls `launch(number, handed)`. Keep it alive."""
+def make_handler(launch: Launch, on_gpu: bool, recordable: bool = True) -> Any:
+    """A handler that XLA can call, for the host or for CUDA; it calls `launch(number, handed)`. Keep it alive.
+
+    `recordable`: what a launch on CUDA queues may be recorded, and run again without the handler."""
+    traits = RECORDABLE if on_gpu and recordable else 0
 
     def handle(pointer: Any) -> int | None:
         frame = pointer.contents
         try:
-            if _describe_itself(frame) or frame.stage != EXECUTE:
+            if _describe_itself(frame, traits) or frame.stage != EXECUTE:
                 return None
             check_sizes(frame)
             launch(_number(frame), _handed(frame, on_gpu))
@@ -151,8 +155,9 @@ def make_handler(launch: Launch, on_gpu: bool) -> Any:
     return _HANDLER(handle)
 
 
-def _describe_itself(frame: Any) -> bool:
-    """Answer the call by which XLA asks, at registration, for which version of the interface a handler is made."""
+def _describe_itself(frame: Any, traits: int) -> bool:
+    """Answer the call by which XLA asks, at registration, for which version of the interface a handler is made, and
+    what it can."""
     if not frame.extension:
         return False
     base = _Base.from_address(frame.extension)
@@ -160,7 +165,7 @@ def _describe_itself(frame: Any) -> bool:
         return False
     metadata = _MetadataExtension.from_address(frame.extension).metadata.contents
     metadata.version.major, metadata.version.minor = MAJOR, MINOR
-    metadata.traits = 0
+    metadata.traits = traits
     return True
 
 
@@ -221,11 +226,11 @@ def _error(frame: Any, message: str, code: int) -> int | None:
 _handlers: list[Any] = []
 
 
-def register(launch: Launch) -> None:
-    """Make the target known to XLA, for the host and for CUDA."""
+def register(launch: Launch, recordable: bool) -> None:
+    """Make the target known to XLA, for the host and for CUDA, where launches may be `recordable`."""
     import jax
 
     for platform, on_gpu in (("cpu", False), ("CUDA", True)):
-        handler = make_handler(launch, on_gpu)
+        handler = make_handler(launch, on_gpu, recordable)
         _handlers.append(handler)
         jax.ffi.register_ffi_target(TARGET, jax.ffi.pycapsule(handler), platform=platform)

@@ -6,10 +6,12 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from tilewright.arguments.arrays import HOST, ArrayInfo, host_view
+from tilewright.arguments.arrays import HOST, ArrayInfo, host_view, named_dtype
+from tilewright.arguments.dlpack import row_major
 from tilewright.jax.entries import InputOutput, Zeros, is_array, shape_of
 from tilewright.jax.ffi import Handed, register
 from tilewright.kernel import tile_kernel
+from tilewright.launching import launcher
 from tilewright.launching.grid import make_grid
 
 INPUT, OUTPUT, BOTH = "input", "output", "both"
@@ -42,7 +44,7 @@ def number_of(kernel: tile_kernel, grid: Any, entries: Sequence[Any]) -> int:
     key: Any = record, tuple((type(value), str(value) if isinstance(value, float) else "") for value in constants)
     with _lock:
         if not _records:
-            register(run)
+            register(run, _compiles())
         try:
             known = _numbers.get(key)
         except TypeError:  # a constant that cannot be hashed
@@ -50,7 +52,55 @@ def number_of(kernel: tile_kernel, grid: Any, entries: Sequence[Any]) -> int:
         if known is None:
             known = _numbers[key] = len(_records)
             _records.append(record)
+    compile_ahead(_records[known], entries, _gpus() if _compiles() else ())
     return known
+
+
+def _compiles() -> bool:
+    """Whether launches on GPUs run there, and not in the interpreter."""
+    return not launcher.FORCE_INTERPRETER and launcher.CHECKED is None
+
+
+def _gpus() -> list[int]:
+    """The ordinals of the GPUs that JAX sees."""
+    import jax
+
+    return [device.local_hardware_id for device in jax.local_devices() if device.platform == "gpu"]
+
+
+def compile_ahead(record: Record, entries: Sequence[Any], ordinals: Sequence[int]) -> None:
+    """Compile and load a launch with memory of these kinds for GPUs, because XLA records it into command buffers, and
+    recording is no time to compile."""
+    for ordinal in ordinals:
+        values = tuple(_values(record.arguments, _stand_ins(entries, ordinal)))
+        specialiser = record.kernel.specialiser
+        arguments = specialiser.bind(values)
+        size = record.grid
+        if size is None:
+            size = specialiser.dimensions.grid(values, lambda arguments=arguments: arguments)
+        made = make_grid(size if isinstance(size, tuple) else (size,))
+        record.kernel.launcher.gpu.prepare(arguments, made.linear, ordinal)
+
+
+def _stand_ins(entries: Sequence[Any], ordinal: int) -> Handed:
+    """Memory as XLA will hand it over, at addresses that nobody looks at: aligned, and apart from each other."""
+    import numpy
+
+    inputs: list[ArrayInfo] = []
+    results: list[ArrayInfo] = []
+    for number, entry in enumerate(entries, 1):
+        like = shape_of(entry)
+        if like is None:
+            continue
+        shape = tuple(map(int, like.shape))
+        kind = _argument(entry)
+        info = ArrayInfo(named_dtype(numpy.dtype(like.dtype).name), number << 48, shape, row_major(shape), ordinal,
+                         kind == INPUT)
+        if kind != OUTPUT:
+            inputs.append(info)
+        if kind != INPUT:
+            results.append(info)
+    return Handed(inputs, results, None)
 
 
 def _argument(entry: Any) -> str | Constant:

@@ -58,6 +58,32 @@ def test_between_other_work_of_the_stream() -> None:
     np.testing.assert_allclose(program(x), want, rtol=1e-3)
 
 
+def test_command_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that XLA has recorded runs again without the handler, on other values."""
+    from tilewright.jax import registry
+
+    launched: list[int] = []
+    values = registry._values
+    monkeypatch.setattr(registry, "_values", lambda *given: (launched.append(1), values(*given))[1])
+
+    @jax.jit
+    def program(x: Any) -> Any:
+        for _ in range(8):
+            x = softmax(x * 2)
+        return x
+
+    calls = []
+    for number in range(8):
+        x = want = jax.random.normal(jax.random.key(number), (16, 6))
+        launched.clear()
+        found = jax.block_until_ready(program(x))
+        calls.append(len(launched))
+        for _ in range(8):
+            want = jax.nn.softmax(want * 2, axis=1)
+        np.testing.assert_allclose(found, want, rtol=1e-3)
+    assert calls[0] >= 8 and min(calls[1:]) < 8, calls
+
+
 def test_inputs_do_not_change() -> None:
     x, total = jax.numpy.ones(8), jax.numpy.arange(8.0)
     out = jax.jit(lambda x, t: tw.jax.cutile_call((2,), accumulate, (x, tw.jax.InputOutput(t))))(x, total)
