@@ -16,6 +16,7 @@ from typing import Any
 
 import tilewright as tw
 from benchmarks._timing import Row, alternate
+from tilewright.launching import native
 
 KERNELS = 100
 # m, n, k and tiles: a product that is long for each block, and one whose blocks are so short that it shows whether CTAs
@@ -94,6 +95,7 @@ print(f"{1e3 * (loaded - start):.0f} {1e3 * (ended - loaded):.0f}")
 
 def loading(bundle: Path) -> str:
     """A process that loads the bundle and launches each kernel once, without LLVM, passes or the frontend."""
+    native.build()  # machine code of launches is made once for a machine, with LLVM
     done = subprocess.run([sys.executable, "-c", LOADED, str(bundle)], capture_output=True, text=True,
                           env={**os.environ, "TILEWRIGHT_NO_JIT": "1"})
     if done.returncode:

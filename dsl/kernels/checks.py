@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 
 from tilewright.kernels.arrays import Array, dtype_of
@@ -58,4 +59,4 @@ def axis_of(function: str, axis: int, rank: int) -> int:
     """An axis counted from the front. TileValueError for one that the array does not have."""
     if not -rank <= axis < rank:
         raise TileValueError(f"{function}: there is no axis {axis}; the array has {rank}, so -{rank} to {rank - 1}")
-    return axis % rank
+    return operator.index(axis) % rank  # a size of torch that is a symbol is no key of a set

@@ -63,8 +63,13 @@ def test_command_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
     from tilewright.jax import registry
 
     launched: list[int] = []
-    values = registry._values
-    monkeypatch.setattr(registry, "_values", lambda *given: (launched.append(1), values(*given))[1])
+    make = registry._values
+
+    def values(arguments: Any, handed: Any) -> Any:
+        launched.append(1)
+        return make(arguments, handed)
+
+    monkeypatch.setattr(registry, "_values", values)
 
     @jax.jit
     def program(x: Any) -> Any:

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -70,6 +72,22 @@ def test_export() -> None:
         "tilewright_tests.softmax.default", "aten.add.Tensor"]
     x = torch.randn(9, 6)
     torch.testing.assert_close(program.module()(x), torch.softmax(x, 1) + 1)
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="AOTInductor needs a compiler of C++")
+def test_a_package_of_aotinductor(tmp_path: Path) -> None:
+    """It calls operators through torch's dispatcher, with a size that is open."""
+    class Model(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return ops.softmax(x * 2) + 1
+
+    rows = torch.export.Dim("rows", min=2, max=64)
+    program = torch.export.export(Model(), (torch.randn(4, 6),), dynamic_shapes={"x": {0: rows}})
+    path = torch._inductor.aoti_compile_and_package(program, package_path=str(tmp_path / "model.pt2"))
+    run = torch._inductor.aoti_load_package(path)
+    for n in (4, 9):
+        x = torch.randn(n, 6)
+        torch.testing.assert_close(run(x), torch.softmax(x * 2, 1) + 1)
 
 
 def test_sizes_of_fakes_stay_symbols() -> None:

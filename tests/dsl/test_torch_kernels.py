@@ -171,6 +171,18 @@ def test_one_graph() -> None:
     assert not torch._dynamo.utils.counters["graph_break"]
 
 
+def test_an_axis_that_is_a_symbol() -> None:
+    """Numbers of a function that torch compiles for open sizes are symbols there."""
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    compiled = torch.compile(lambda x, k: tk.reduce(x, "sum", (k,)) + tk.cumsum(x, k).sum(), fullgraph=True,
+                             dynamic=True, backend="aot_eager")
+    x = torch.randn(4, 6)
+    for k in (1, 0):
+        torch.testing.assert_close(compiled(x, k), x.sum(k) + x.cumsum(k).sum())
+    assert not torch._dynamo.utils.counters["graph_break"]
+
+
 PROGRAMS = [program for program in programs_of("kernels.md") if "import torch" in program.source]
 
 
