@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tilewright.arguments.arrays import HOST, is_torch
+from tilewright.arguments.arrays import HOST, ArrayInfo, is_torch
 from tilewright.arguments.bind import Argument, arrays
 from tilewright.arguments.checks import common_device, note_outputs, outputs_of, real
 from tilewright.arguments.constants import constant_key, is_typed_number
@@ -267,7 +267,7 @@ class Launcher:
         for arg in args:
             if is_torch(type(arg)):
                 _reader_of[type(arg)] = TENSOR
-            elif type(arg).__module__ == "tilewright.arguments.device_array":
+            elif type(arg) is ArrayInfo or type(arg).__module__ == "tilewright.arguments.device_array":
                 _reader_of[type(arg)] = DEVICE_ARRAY
         if key is None:
             # Without plans the short way made no key. Keep a plan that no key finds, so that it does next time.

@@ -36,10 +36,13 @@ def test_recording_compiles_nothing(cuda: FakeCuda, monkeypatch: pytest.MonkeyPa
     registry.compile_ahead(record, (InputOutput(x) if in_place else x, out, 2.0, 64), [0])
     assert len(cuda.linked) == 1 and not cuda.launches
     monkeypatch.setattr(registry, "_records", [record])
-    for low in (4096, 8192):
+    for low in (4096, 8192, 16384):
+        if low == 16384:  # from now on the short way, which binds nothing
+            monkeypatch.delattr(record.kernel.launcher, "_specialiser")
         given, result = memory(low, not in_place), memory(low + 1024)
         registry.run(0, ffi.Handed([given], [given, result] if in_place else [result], 7))
         assert (cuda.launches[-1].stream, cuda.launches[-1].grid) == (7, (2, 1, 1))
+        assert cuda.launches[-1].params[0] == low
     assert len(cuda.linked) == 1
 
 
