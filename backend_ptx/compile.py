@@ -31,6 +31,7 @@ from tilewright.tileir.core import Function, clone_function
 from tilewright.tileir.diagnostics import TileCompilerExecutionError, TileError, TileInternalError
 from tilewright.tileir.ops.matmul import Mma
 from tilewright.tileir.plan import PLAIN, Hints, Limits, Switches
+from tilewright.tileir.process import uncollected
 
 # Live ranges so many times over what a hint leaves. They overestimate some softmax and norms up to three times.
 HOPELESS = 4
@@ -103,7 +104,7 @@ class Attempt:
     def lowered(self) -> Lowered:
         from tilewright.backend_ptx.lower import emit_function
 
-        with internal_errors(self.machine.name):
+        with internal_errors(self.machine.name), uncollected:
             return emit_function(self.machine, self._allowed)
 
     @cached_property

@@ -42,6 +42,7 @@ class Target:
     # mma.sync of e4m3 and e5m2 in hardware (QMMA). sm_90a and sm_100a have none: ptxas makes conversions and HMMA of
     # it, and ptxas 13.0 may convert an immediate of 0x24 where a register of the operands is known to be zero.
     has_fp8_mma: bool = False
+    has_packed_floats: bool = False  # fma.f32x2: pairs of float32 by one instruction
     has_stmatrix: bool = False
     has_cluster: bool = False
     has_tma: bool = False  # cp.async.bulk.tensor and mbarrier.try_wait
@@ -82,7 +83,7 @@ _HOPPER: dict[str, Any] = dict(
     has_bf16_atomic=True, has_fp8_cvt=True, has_stmatrix=True, has_cluster=True, has_tma=True,
     has_map_tables=True, has_grid_control=True,
 )
-_BLACKWELL = _HOPPER | {"tensor_cores": BLACKWELL}
+_BLACKWELL = _HOPPER | {"tensor_cores": BLACKWELL, "has_packed_floats": True}
 
 SM_80 = Target("sm_80", (8, 0), False, 80, 163 * KIB, 164 * KIB, 2048, 32, fma_rate=64)
 SM_86 = Target("sm_86", (8, 6), False, 80, 99 * KIB, 100 * KIB, 1536, 16, mma_rate=512)

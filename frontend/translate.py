@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import sys
-import threading
 import types
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -29,6 +28,7 @@ from tilewright.tileir.diagnostics import (
 )
 from tilewright.tileir.ops.control import Return
 from tilewright.tileir.plan import NO_ALIASES, Aliases, Hints
+from tilewright.tileir.process import Restore, WhileInside, uncollected
 from tilewright.tileir.types import TupleType
 
 _DEEP = 60_000  # Python frames: a thousand inlined calls, each with the handlers of its statements and expressions
@@ -58,7 +58,7 @@ def translate(
     same = {later: earlier for later, earlier in aliases.same}
     t = Translator(scope, body, *[mark] if debug else [])
     t.math = math
-    with _errors(t), _deep_recursion:
+    with _errors(t), _deep_recursion, uncollected:
         for parameter, spec in zip(source.parameters, arg_specs, strict=True):
             scope.bind(parameter.arg, _argument(t, body, spec, parameter.arg, same), parameter)
         run(t, source.body)
@@ -114,26 +114,10 @@ def _errors(t: Translator) -> Iterator[None]:
         ) from error
 
 
-class _DeepRecursion:
-    """Raises Python's recursion limit while any thread translates."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._inside = 0
-        self._limit = 0
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if not self._inside:
-                self._limit = sys.getrecursionlimit()
-                sys.setrecursionlimit(max(self._limit, _DEEP))
-            self._inside += 1
-
-    def __exit__(self, *error: object) -> None:
-        with self._lock:
-            self._inside -= 1
-            if not self._inside:
-                sys.setrecursionlimit(self._limit)
+def _raise_limit() -> Restore:
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, _DEEP))
+    return lambda: sys.setrecursionlimit(limit)
 
 
-_deep_recursion = _DeepRecursion()
+_deep_recursion = WhileInside(_raise_limit)

@@ -85,8 +85,9 @@ class Block:
         """Every op of this block and of the blocks inside, each op before its bodies."""
         for op in self.ops:
             yield op
-            for name in op._body_fields:
-                yield from getattr(op, name).walk()
+            if op._body_fields:
+                for name in op._body_fields:
+                    yield from getattr(op, name).walk()
 
 
 _NO_HINTS = Hints()
@@ -281,6 +282,7 @@ class Op:
     writing: ClassVar[bool] = False
     starting: ClassVar[bool] = False
     awaiting: ClassVar[bool] = False
+    _own_effects: ClassVar[bool] = False  # whether `effects` is not the one below
     _operand_fields: ClassVar[tuple[tuple[str, bool], ...]] = ()  # name, and whether it holds a tuple
     _all_single: ClassVar[attrgetter[tuple[Value, ...]] | None] = None  # every operand, where none is a tuple or absent
     _body_fields: ClassVar[tuple[str, ...]] = ()
@@ -322,7 +324,7 @@ class Op:
                 setattr(cls, name, value)
         names = dict.fromkeys((*cls._reads, *cls._writes, *cls._exclusive))
         cls._touched = tuple((n, n not in cls._reads, n in cls._exclusive) for n in names)
-        own_effects = cls.effects is not Op.effects
+        own_effects = cls._own_effects = cls.effects is not Op.effects
         cls.writing, cls.starting = own_effects or bool(cls._writes), own_effects or cls._engine is not None
         cls.awaiting = own_effects or cls._waits_for is not None
         cls.effectful = own_effects or any(
@@ -368,6 +370,14 @@ class Op:
             self._completes() if self._waits_for is not None else (), self._fence,
             getattr(self, "role", self._role),
         )
+
+    @property
+    def acts(self) -> bool:
+        """Whether the op must stay although nobody needs its results: `kept` of its effects, which passes ask of every
+        op again and again."""
+        if not self.effectful or self._own_effects:
+            return self.effectful and self.effects().kept
+        return bool(self._writes) or self._io or getattr(self, "memory_order", MemoryOrder.WEAK) is not MemoryOrder.WEAK
 
     def _starts(self) -> tuple[Start, ...]:
         engine = self._engine
@@ -448,7 +458,8 @@ class Op:
             setattr(copy, name, clone_block(getattr(self, name), mapping))
         # The types are known: the rule need not be asked again.
         copy.results = tuple([Value(old.type, old.hint, copy) for old in self.results])
-        mapping.update(zip(self.results, copy.results, strict=True))
+        for old, value in zip(self.results, copy.results, strict=True):
+            mapping[old] = value
         return copy
 
     def __repr__(self) -> str:

@@ -36,6 +36,8 @@ class Arithmetic(Vectors):
                 return self.like(a, _INT_FOLD[op](int(a.const), int(b.const)))
         if a.const == 0 and op in ("add", "or", "xor") and not a.is_float:
             return b
+        if a.n and (lanes := self._lanes((a, b))):
+            return self._by_lane(a.elem, [f"{op} {a.elem} {x.text}, {y.text}" for x, y in lanes])
         return self.emit(a.elem, a.n, f"{op} {a.type} {a.text}, {b.text}")
 
     fadd, fsub, fmul, fdiv = _binary("fadd"), _binary("fsub"), _binary("fmul"), _binary("fdiv")

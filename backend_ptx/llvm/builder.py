@@ -16,15 +16,12 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from tilewright.backend_ptx.llvm.arithmetic import Arithmetic
-from tilewright.backend_ptx.llvm.constants import type_text
+from tilewright.backend_ptx.llvm.constants import WIDE, type_text
 from tilewright.backend_ptx.llvm.values import AfterPhis, Number, Operand, Phi, Val, WidePhi
 
 __all__ = ["Builder", "Number", "Operand", "Phi", "Val"]
 
 T = TypeVar("T")
-
-# Lanes that are registers of their own; narrower ones share.
-_WIDE = frozenset(("float", "double", "i32", "i64"))
 
 # LLVM's straight-line strength reduction compares each address with all earlier ones of its base: without an end 1,600
 # accesses of an array cost 19 s. A copy of the base that LLVM cannot see through starts a new search; ptxas removes it.
@@ -34,7 +31,11 @@ COPY_ADDRESS = "mov.b64 $0, $1;"
 
 
 class Builder(Arithmetic):
-    """A function: arithmetic, and what only a function has: memory, blocks and its text."""
+    """A function: arithmetic, and what only a function has: memory, blocks and its text. `pairs`: whether instructions
+    of the target compute pairs of float32."""
+
+    def __init__(self, pairs: bool = False) -> None:
+        super().__init__(WIDE - {"float"} if pairs else WIDE)
 
     # ---- memory ------------------------------------------------------------------------------------------
 
@@ -152,7 +153,7 @@ class Builder(Arithmetic):
 
     def phis(self, like: Sequence[Val]) -> list[Phi]:
         """All phis of a block, with the types of given values; other code must follow, not precede them."""
-        out = [self.phi(v.elem, v.n, wide=v.n > 0 and v.elem in _WIDE) for v in like]
+        out = [self.phi(v.elem, v.n, wide=v.n > 0 and v.elem in WIDE) for v in like]
         self.lines += [AfterPhis(phi) for phi in out if isinstance(phi, WidePhi)]
         return out
 

@@ -8,6 +8,8 @@ import struct
 FLOATS = ("half", "bfloat", "float", "double")
 # Types whose bits may be taken apart and put together.
 BITS = {"half": 16, "bfloat": 16, "float": 32, "double": 64, "i8": 8, "i16": 16, "i32": 32, "i64": 64}
+# Lanes that are registers of their own; narrower ones share.
+WIDE = frozenset(("float", "double", "i32", "i64"))
 _PACKED = {"half": "<e", "float": "<f", "double": "<d"}
 _SUFFIX = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64", "ptr": "p0"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from tilewright.backend_ptx.llvm.constants import FLOATS, const_text, int_constant, suffix, type_text
+from tilewright.backend_ptx.llvm.constants import FLOATS, const_text, int_constant, type_text
 from tilewright.backend_ptx.llvm.values import Number, Operand, Val
 
 # Characters of a struct type from which on it gets a name.
@@ -13,9 +13,11 @@ LONG_TYPE = 80
 
 
 class Emitter:
-    """The body of one function. `declares` collects the declarations, `globals` and `types` those of the module."""
+    """The body of one function. `declares` collects the declarations, `globals` and `types` those of the module.
+    Lanes of the types `lone` are computed one by one wherever they are known so."""
 
-    def __init__(self) -> None:
+    def __init__(self, lone: frozenset[str]) -> None:
+        self.lone = lone
         self.lines: list[object] = []  # str, or what becomes a str at the end
         self._prologue: list[object] = []
         self.declares: dict[str, str] = {}
@@ -77,26 +79,23 @@ class Emitter:
 
     def call(self, name: str, elem: str, args: Sequence[Val], n: int = 0) -> Val | None:
         """Call the function or (non-overloaded) intrinsic `name`; elem "void" gives None."""
-        result = type_text(elem, n)
-        if name not in self.declares:
-            params = ", ".join(a.type for a in args)
-            self.declares[name] = f"declare {result} @{name}({params})"
-        text = f"call {result} @{name}({_listed(args)})"
+        text = self._called(name, type_text(elem, n), args)
         if elem == "void":
             self.raw(text)
             return None
         return self.emit(elem, n, text)
+
+    def _called(self, name: str, result: str, args: Sequence[Val]) -> str:
+        if name not in self.declares:
+            params = ", ".join([a.type for a in args])
+            self.declares[name] = f"declare {result} @{name}({params})"
+        return f"call {result} @{name}({_listed(args)})"
 
     def value_call(self, name: str, elem: str, args: Sequence[Val], n: int = 0) -> Val:
         """`call` of a function without effects, which returns a value."""
         value = self.call(name, elem, args, n)
         assert value is not None
         return value
-
-    def intrinsic(self, name: str, args: Sequence[Val]) -> Val:
-        """An overloaded intrinsic, named without its suffix, of the type of args[0]."""
-        first = args[0]
-        return self.value_call(f"{name}.{suffix(first.elem, first.n)}", first.elem, args, first.n)
 
     def asm(
         self, text: str, constraints: str, args: Sequence[Val] = (), result: str = "void", *,
@@ -129,12 +128,17 @@ class Emitter:
 
     def members(self, aggregate: Val, elems: Sequence[str]) -> tuple[Val, ...]:
         """The members of a struct value, scalars of these types (what an asm with several results returns)."""
+        start = f"extractvalue {aggregate}, "
+        return self.emit_all(elems, [f"{start}{i}" for i in range(len(elems))])
+
+    def emit_all(self, elems: Sequence[str], texts: Sequence[str]) -> tuple[Val, ...]:
+        """`emit` of scalars of these types, one after another."""
         first, dbg = self._next + 1, self.dbg
         self._next += len(elems)
         names = [f"%v{first + i}" for i in range(len(elems))]
         if dbg:
             self._places.update(dict.fromkeys(names, dbg))
-        self.lines.append("\n".join([f"  {name} = extractvalue {aggregate}, {i}{dbg}" for i, name in enumerate(names)]))
+        self.lines.append("\n".join([f"  {name} = {text}{dbg}" for name, text in zip(names, texts, strict=True)]))
         return tuple([Val(elem, 0, name) for elem, name in zip(elems, names, strict=True)])
 
 

@@ -42,7 +42,7 @@ class Context(Compilation):
         self.warps = warps
         self.all_warps = function.plan.all_warps
         self.first_thread = 32 * warps
-        self.b = Builder()
+        self.b = Builder(target.has_packed_floats)
         self.debug = debug
         self.memo: dict[Any, Any] = {}
         self.first_register = 0  # of the part of each tile that is lowered: strips differ

@@ -96,7 +96,7 @@ class Search:
         stores = [op for op in self.function.walk() if self._writes(op)]
         conditions = [v for op in self.function.walk() if op.blocks for v in op.operands]
         used = set(origins([v for op in stores for v in op.operands] + conditions, self.sites.blocks))
-        reads = any(op.effects().reads and not op.effects().kept for op in self.function.walk() if op.effectful)
+        reads = any(op.effectful and op.effects().reads and not op.acts for op in self.function.walk())
         memory = reads and any(self._read_back(op) for op in self.function.walk())
         return [v for v, site in self.sites.of_value.items()
                 if can_probe(v) and (memory or v in used) and not isinstance(v.op, Constant) and self._fits(v)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tilewright.backend_ptx.lower import lower_function
@@ -201,3 +203,16 @@ def test_the_ptx_promises_noalias_for_the_others(what: str) -> None:
     promised = {lowered.abi.params[i].argument for i, p in enumerate(params) if "noalias" in p
                 and lowered.abi.params[i].kind == "pointer"}
     assert promised == {0, 1} - expected
+
+
+def test_short_questions_have_the_answers_of_the_long_ones() -> None:
+    """`acts` and `operands`, which each class answers in the quickest way, of every op in the catalogue's dumps."""
+    kinds = set()
+    for file in sorted((Path(__file__).parent.parent / "catalogue" / "golden").rglob("*.tile")):
+        for op in parse(file.read_text()).walk():
+            kinds.add(type(op))
+            assert op.acts == (op.effectful and op.effects().kept), op
+            fields = [getattr(op, name) for name, field in op.fields.items() if field.kind not in ("attribute", "body")]
+            read = [v for given in fields for v in (given if isinstance(given, tuple) else [given]) if v is not None]
+            assert op.operands == read, op
+    assert len(kinds) > 40

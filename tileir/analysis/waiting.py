@@ -16,7 +16,7 @@ def awaited(loop: Op) -> frozenset[Op]:
     """
     if not isinstance(loop, While):
         return frozenset()
-    if any(op.effectful and op.effects().kept for op in _within(loop.before, loop.after)):
+    if any(op.acts for op in _within(loop.before, loop.after)):
         return frozenset()
     return frozenset(op for op in _deciding(loop) if op.effectful and op.effects().reads)
 

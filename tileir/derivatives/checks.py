@@ -18,7 +18,7 @@ def check_outputs(
     """Each output is written, no element of it twice, and no op that writes gives back what it has found."""
     used = {value for op in function.walk() for value in op.operands}
     for op in function.walk():
-        if op.effectful and op.effects().kept and any(result in used for result in op.results):
+        if op.acts and any(result in used for result in op.results):
             raise TileUnsupportedFeatureError(
                 "the gradient runs the kernel again, and would not find the value again that this gives", op.span,
                 hints=["use the effect of an atomic operation alone, and read with plain loads"])

@@ -95,7 +95,7 @@ def _count(b: Emitter, op: While) -> Value:
 
 def without_effects(block: Block) -> None:
     """Leave out what the ops of a block do beside computing results."""
-    block.ops = [op for op in block.ops if not (op.effectful and op.effects().kept)]
+    block.ops = [op for op in block.ops if not op.acts]
     for op in block.ops:
         for inner in op.blocks:
             without_effects(inner)

@@ -77,7 +77,7 @@ class Reverse:
                 self.kept[op].forward(self)
                 self._save(op)
                 continue
-            if op.effectful and op.effects().kept:
+            if op.acts:
                 continue
             copy = op.clone(self._now)
             _settle(copy)

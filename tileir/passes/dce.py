@@ -55,8 +55,7 @@ class _Liveness:
             self._owner[block] = parent
         for op in block.ops:
             inside = [self._find_roots(inner, op) for inner in op.blocks] if op._body_fields else ()
-            kept = op.effectful and op.effects().kept
-            if kept or any(inside) or (op.terminator and parent is None) or awaited(op):
+            if op.acts or any(inside) or (op.terminator and parent is None) or awaited(op):
                 self.need_op(op)
                 found = True
         return found

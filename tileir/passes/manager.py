@@ -11,6 +11,7 @@ from tilewright.tileir.analysis.unit import NONE, Preserved, Unit
 from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import TileError, TileInternalError, TileTypeError
 from tilewright.tileir.environment import switched_on
+from tilewright.tileir.process import uncollected
 
 U = TypeVar("U", bound=Unit)
 Pass = Callable[[U], Preserved | None]
@@ -62,15 +63,16 @@ class PassManager(Generic[U]):
         verify = verification_wanted() if verify is None else verify
         if verify:
             self.check(unit)
-        for step in self.recipe:
-            start = perf_counter()
-            self._run(step, unit, verify)
-            if timer is not None:
-                timer(name_of(step), perf_counter() - start)
-            if observer is not None:
-                observer(name_of(step), unit.function)
-            if name_of(step) == until:
-                return
+        with uncollected:
+            for step in self.recipe:
+                start = perf_counter()
+                self._run(step, unit, verify)
+                if timer is not None:
+                    timer(name_of(step), perf_counter() - start)
+                if observer is not None:
+                    observer(name_of(step), unit.function)
+                if name_of(step) == until:
+                    return
 
     def _run(self, step: Pass[U], unit: U, verify: bool) -> None:
         try:

@@ -38,7 +38,4 @@ def _drop(block: Block, role: str) -> None:
 
 
 def _stays(op: Op, role: str) -> bool:
-    if op.terminator or not op.effectful:
-        return True
-    effects = op.effects()
-    return not effects.kept or (effects.role or MAIN) in (role, ALL)
+    return op.terminator or not op.acts or (op.effects().role or MAIN) in (role, ALL)

@@ -126,3 +126,25 @@ def test_registers_full_of_a_constant() -> None:
              ("half", 1.0, 4, 0x3C003C00), ("float", 1.0, 4, 0x3F800000), ("i32", -1, 8, 2**64 - 1),
              ("i64", -1, 8, 2**64 - 1)]
     assert [constant_word(elem, value, size) for elem, value, size, _ in cases] == [want for *_, want in cases]
+
+
+def lanes_of(b: Builder, n: int, elem: str = "float") -> Val:
+    """A vector known by scalars."""
+    return b.vector([Val(elem, 0, f"%{i}") for i in range(n)])
+
+
+@pytest.mark.parametrize(("pairs", "n", "elem", "apart"), [
+    (False, 64, "float", True), (False, 64, "i32", True), (False, 32, "float", False), (False, 64, "half", False),
+    (True, 64, "float", False), (True, 64, "i32", True)])
+def test_many_known_lanes_are_computed_one_by_one(pairs: bool, n: int, elem: str, apart: bool) -> None:
+    """Of registers of their own, and unless the target computes pairs: no vector stands between."""
+    b = Builder(pairs)
+    x, y = lanes_of(b, n, elem), lanes_of(b, n, elem)
+    total = b.binary("add" if elem == "i32" else "fadd", x, y)
+    least = b.intrinsic("llvm.smin" if elem == "i32" else "llvm.minnum", [total, x])
+    b.store(b.extract(least, n - 1), Val("ptr", 0, "%p"), 4)
+    text = b.text()
+    assert ("insertelement" not in text and "extractelement" not in text) is apart
+    assert text.count("add ") == (n if apart else 1)
+    mixed = b.binary("sub" if elem == "i32" else "fsub", total, Val(elem, n, "%whole"))
+    assert mixed.text in b.text(), "one of them is known as a whole"
