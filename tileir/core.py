@@ -247,6 +247,31 @@ OPS: dict[str, type[Op]] = {}
 """Every declared op by opcode. Importing `tilewright.tileir.ops` fills it with the Tile IR ops."""
 
 
+def _reader(fields: Mapping[str, Field], names: Sequence[tuple[str, bool]]) -> Callable[[Op], list[Value]]:
+    """What gives the operands of an op with these fields: passes ask for those of every op again and again, and most
+    classes have but single ones, or one tuple."""
+    if not names:
+        return lambda op: []
+    read: Any = attrgetter(*(name for name, _ in names))
+    kinds = [fields[name].kind for name, _ in names]
+    if kinds == ["operand"]:
+        return lambda op: [read(op)]
+    if kinds == ["operands"] or set(kinds) == {"operand"}:
+        return lambda op: list(read(op))
+
+    def operands(op: Op) -> list[Value]:
+        out: list[Value] = []
+        for name, many in names:
+            value = getattr(op, name)
+            if many:
+                out += value
+            elif value is not None:
+                out.append(value)
+        return out
+
+    return operands
+
+
 @dataclass_transform(
     field_specifiers=(operand, optional_operand, operands, attribute, body), eq_default=False, kw_only_default=True
 )
@@ -284,8 +309,8 @@ class Op:
     awaiting: ClassVar[bool] = False
     _own_effects: ClassVar[bool] = False  # whether `effects` is not the one below
     _operand_fields: ClassVar[tuple[tuple[str, bool], ...]] = ()  # name, and whether it holds a tuple
-    _all_single: ClassVar[attrgetter[tuple[Value, ...]] | None] = None  # every operand, where none is a tuple or absent
     _body_fields: ClassVar[tuple[str, ...]] = ()
+    _given: ClassVar[tuple[tuple[str, Any, bool], ...]] = ()  # name and default of each field, whether it holds a tuple
     _reads: ClassVar[tuple[str, ...]] = ()
     _writes: ClassVar[tuple[str, ...]] = ()
     _io: ClassVar[bool] = False
@@ -309,8 +334,8 @@ class Op:
         cls._operand_fields = tuple(
             (n, f.kind == "operands") for n, f in cls.fields.items() if f.kind not in ("attribute", "body")
         )
-        single = [n for n, f in cls.fields.items() if f.kind == "operand"]
-        cls._all_single = attrgetter(*single) if len(single) == len(cls._operand_fields) > 1 else None
+        setattr(cls, "operands", property(_reader(cls.fields, cls._operand_fields)))  # noqa: B010
+        cls._given = tuple((n, f.default, f.kind == "operands") for n, f in cls.fields.items())
         cls._body_fields = tuple(n for n, f in cls.fields.items() if f.kind == "body")
         if reads:
             cls._reads = tuple(reads.split())
@@ -340,11 +365,11 @@ class Op:
 
     def __init__(self, *, span: Span = NO_SPAN, **given: Any) -> None:
         self.span = span
-        for name, field in self.fields.items():
-            value = given.pop(name, field.default)
+        for name, default, many in self._given:
+            value = given.pop(name, default)
             if value is _MISSING:
                 raise TypeError(f"{self.opcode}: field {name} is missing")
-            setattr(self, name, tuple(value) if field.kind == "operands" else value)
+            setattr(self, name, tuple(value) if many else value)
         if given:
             raise TypeError(f"{self.opcode} has no field {', '.join(given)}")
         self.results: tuple[Value, ...] = tuple([Value(t, "", self) for t in self.infer()])
@@ -397,17 +422,8 @@ class Op:
 
     @property
     def operands(self) -> list[Value]:
-        """Every value the op itself reads, in field order."""
-        if self._all_single is not None:
-            return list(self._all_single(self))
-        out: list[Value] = []
-        for name, many in self._operand_fields:
-            value = getattr(self, name)
-            if many:
-                out.extend(value)
-            elif value is not None:
-                out.append(value)
-        return out
+        """Every value the op itself reads, in field order. Each class has its own way to give them (`_reader`)."""
+        raise NotImplementedError
 
     def replace_operands(self, new: Mapping[Value, Value]) -> None:
         """Substitute operands of this op (not of its bodies)."""

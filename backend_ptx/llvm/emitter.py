@@ -54,11 +54,10 @@ class Emitter:
 
     def emit(self, elem: str, n: int, text: str, dbg: str = "") -> Val:
         """Append `%new = text`, of type elem or <n x elem>; `dbg` in place of the current one."""
-        self._next += 1
-        name = f"%v{self._next}"
-        dbg = dbg or self.dbg
-        if dbg:
-            self._places[name] = dbg
+        self._next = number = self._next + 1
+        name = f"%v{number}"
+        if dbg or self.dbg:
+            self._places[name] = dbg = dbg or self.dbg
         self.lines.append(f"  {name} = {text}{dbg}")
         return Val(elem, n, name)
 

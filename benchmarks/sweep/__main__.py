@@ -32,11 +32,12 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--out", type=Path, default=Path("build/sweep.jsonl"), help="results, a line each")
     parser.add_argument("--baseline", type=Path, help="results of another compiler, to compare with")
     parser.add_argument("--gpu", type=int, metavar="N", help="run N combinations on the GPU: results and times")
+    parser.add_argument("--seconds", type=float, default=3600.0, help="for --gpu: what is not reached is left out")
     options = parser.parse_args(argv)
     if options.gpu:
         from benchmarks.sweep.gpu import run_on_gpu
 
-        return run_on_gpu(options.gpu, options.seed, options.jobs, options.limit, options.out)
+        return run_on_gpu(options.gpu, options.seed, options.jobs, options.limit, options.seconds, options.out)
     chosen = _chosen(options)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     done = read(options.out)

@@ -1,26 +1,30 @@
 """A drawn set on the GPU: right results, and times beside the same kernel without hints.
 
-Processes side by side compile each kernel, with and without its hints, into the disk cache, run it and compare some
-rows with NumPy. Then one process times all of them, one after the other. Where the hints cost more than a fifth, the
+Processes side by side compile each kernel, with and without its hints, run it and compare some rows with NumPy. Then
+each GPU times what its processes have loaded, one kernel after the other. Where the hints cost more than a fifth, the
 kernel is timed without each hint alone, so that the report names the hint that costs and what it decides otherwise.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
+import os
 import random
 import re
 import statistics
-from collections.abc import Sequence
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks.sweep import kernels
 from benchmarks.sweep.cases import Case, cases
-from benchmarks.sweep.compile import OK, arguments_of, kernel_of, status_of
+from benchmarks.sweep.compile import OK, Result, arguments_of, status_of
 from benchmarks.sweep.references import OUT, TOLERANCE, can_run, error, grid, inputs
-from benchmarks.sweep.workers import run
+from benchmarks.sweep.workers import VISIBLE, Workers
 
 WRONG = "wrong"
 SHARE = 0.8  # of the rate without hints that a kernel with hints must reach
@@ -51,17 +55,41 @@ def drawn(count: int, seed: int, target: str) -> list[Case]:
     return random.Random(seed).sample(unique, min(count, len(unique)))
 
 
-def run_on_gpu(count: int, seed: int, jobs: int, limit: float, out: Path) -> int:
-    from tilewright.backend_ptx.runtime.driver import get_device
+def run_on_gpu(count: int, seed: int, jobs: int, limit: float, seconds: float, out: Path) -> int:
+    """`jobs` processes share the GPUs. Of `seconds` two thirds are for compiling; what is not reached is left out."""
+    from tilewright.backend_ptx.runtime.driver import device_count, get_device
 
+    for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+        os.environ.setdefault(threads, "1")  # there is a process for each core already
+    devices = os.environ.get(VISIBLE, "").split(",") if os.environ.get(VISIBLE) else map(str, range(device_count()))
     chosen = {c.number: c for c in drawn(count, seed, get_device(0).target.name)}
-    checked = list(run(chosen.values(), jobs, limit, check))
-    results = [_timed(chosen[r.number], r) if r.status == OK
-               else Measured(r.number, r.name, r.family, r.target, r.status, r.message) for r in checked]
+    start = time.monotonic()
+
+    def until(share: float, cases: Iterable[Case]) -> Iterator[Case]:
+        return (case for case in cases if time.monotonic() < start + share * seconds)
+
+    with Workers(jobs, limit, tuple(devices)) as workers:
+        results = {r.number: r for r in workers.run(until(2 / 3, chosen.values()), check)}
+        right = [chosen[r.number] for r in results.values() if r.status == OK]
+        results |= {r.number: r for r in workers.again(until(1, right), timed)}
+    found = [Measured(r.number, r.name, r.family, r.target, r.status, r.message) if isinstance(r, Result) else r
+             for r in results.values()]
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text("".join(json.dumps(dataclasses.asdict(r)) + "\n" for r in results))
-    print("\n".join(report(results)))
-    return int(any(r.status not in (OK, "too large", "unsupported") for r in results))
+    out.write_text("".join(json.dumps(dataclasses.asdict(r)) + "\n" for r in found))
+    print("\n".join(report(found)))
+    if len(found) < len(chosen):
+        print(f"{len(chosen) - len(found)} of {len(chosen)} were not reached in {seconds:g} s")
+    return int(any(r.status not in (OK, "too large", "unsupported") for r in found))
+
+
+@functools.cache
+def _kernel(name: str, hints: tuple[tuple[str, int], ...]) -> Any:
+    """One object for what is launched twice: it keeps what it has compiled."""
+    return getattr(kernels, name).replace_hints(**dict(hints))
+
+
+def kernel_of(case: Case) -> Any:
+    return _kernel(case.kernel, tuple(case.hints.items()))
 
 
 def check(case: Case) -> Measured:
@@ -104,10 +132,15 @@ def _on_device(host: Sequence[Any]) -> list[Any]:
     return [moved(value) for value in host]
 
 
-def _timed(case: Case, result: Measured) -> Measured:
-    with_hints, plain = _times(case, [case.hints, {}])
-    timed = replace(result, time=with_hints, plain=plain)
-    return timed if plain >= SHARE * with_hints else _explained(case, timed)
+def timed(case: Case) -> Measured:
+    """Time a combination that was right beside the kernel without hints."""
+    about = (case.number, case.name, case.family, case.target)
+    try:
+        with_hints, plain = _times(case, [case.hints, {}])
+        found = Measured(*about, OK, time=with_hints, plain=plain)
+        return found if plain >= SHARE * with_hints else _explained(case, found)
+    except Exception as failure:
+        return Measured(*about, status_of(failure), f"{type(failure).__name__}: {failure}")
 
 
 def _times(case: Case, variants: Sequence[dict[str, int]]) -> list[float]:
@@ -119,18 +152,18 @@ def _times(case: Case, variants: Sequence[dict[str, int]]) -> list[float]:
 
     host = inputs(case, np.random.default_rng(case.number))
     device, size = _on_device(host), grid(case, host)
-    kernels = [kernel_of(replace(case, hints=hints)) for hints in variants]
+    made = [kernel_of(replace(case, hints=hints)) for hints in variants]
     watch = Stopwatch(get_device(0))
-    times: list[list[float]] = [[] for _ in kernels]
+    times: list[list[float]] = [[] for _ in made]
     for _ in range(TIMED):
-        for kernel, found in zip(kernels, times, strict=True):
+        for kernel, found in zip(made, times, strict=True):
             watch.start(0)
             kernel[size](*device)
             found.append(watch.stop(0))
     return [statistics.median(found[1:]) for found in times]
 
 
-def _explained(case: Case, timed: Measured) -> Measured:
+def _explained(case: Case, found: Measured) -> Measured:
     """What the hints cost, hint by hint, and what the compiler decides otherwise because of them."""
     from tilewright.inspecting.decisions import decisions
 
@@ -143,13 +176,14 @@ def _explained(case: Case, timed: Measured) -> Measured:
     said = [decisions(kernel_of(replace(case, hints=hints)), tuple(arguments), case.target)
             for hints in (case.hints, {})]
     changed = [line for line in said[0] if line not in said[1]]
-    return replace(timed, rungs=kernel.compiled(*arguments, target=case.target).rungs, reasons=(*shares, *changed))
+    return replace(found, rungs=kernel.compiled(*arguments, target=case.target).rungs, reasons=(*shares, *changed))
 
 
 def report(results: Sequence[Measured]) -> list[str]:
     fine = [r for r in results if r.status == OK]
-    lines = [f"{len(results)} combinations: {len(fine)} right, "
-             f"{sum(r.plain >= SHARE * r.time for r in fine)} of them at {SHARE:g} or more of the rate without hints"]
+    known = [r for r in fine if r.time]
+    lines = [f"{len(results)} combinations: {len(fine)} right; of {len(known)} that were timed "
+             f"{sum(r.plain >= SHARE * r.time for r in known)} at {SHARE:g} or more of the rate without hints"]
     for r in sorted(results, key=lambda r: (r.status == OK, r.plain / r.time if r.time else 0.0)):
         if r.status != OK:
             lines.append(f"  {r.number}: {r.status}: {r.name}: {r.message[:200]}")

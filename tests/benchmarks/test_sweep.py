@@ -11,7 +11,7 @@ from benchmarks.sweep.__main__ import compare, summary
 from benchmarks.sweep.cases import FAMILIES, FIRST, cases, sample
 from benchmarks.sweep.compile import FAILED, OK, SLOW, TOO_LARGE, Result
 from benchmarks.sweep.references import OUT, can_run, error, grid, inputs
-from benchmarks.sweep.workers import run
+from benchmarks.sweep.workers import Workers, run
 
 from tilewright.backend_ptx.runtime.ptxas import has_ptxas
 from tilewright.backend_ptx.targets import TARGETS
@@ -44,6 +44,16 @@ def test_a_sample_is_accepted() -> None:
     results = list(run(small[:SAMPLE], jobs=2, limit=120))
     assert len(results) == SAMPLE
     assert not [r for r in results if r.status in (FAILED, SLOW, TOO_LARGE)], summary(results)
+
+
+def test_cases_come_again() -> None:
+    """Each device has its cases one at a time, in the processes that had them."""
+    found = sample(6)
+    with Workers(3, 60, ("0", "1")) as workers:
+        first = list(workers.run(found, replace))
+        again = list(workers.again(found[1:], replace))
+    assert sorted(c.number for c in first) == sorted(c.number for c in found)
+    assert sorted(c.number for c in again) == sorted(c.number for c in found[1:])
 
 
 def test_what_got_worse_is_said() -> None:

@@ -61,17 +61,17 @@ class _Liveness:
         return found
 
     def need(self, values: Sequence[Value]) -> None:
-        for value in values:
-            if value not in self.values:
-                self.values.add(value)
-                self._work.append(value)
+        new = [value for value in values if value not in self.values]
+        self.values.update(new)
+        self._work += new
 
     def settle(self) -> None:
         while self._work:
             value = self._work.pop()
             owner = value.owner
             if isinstance(owner, Op):
-                self.need_op(owner)
+                if owner not in self.ops:
+                    self.need_op(owner)
                 if owner._body_fields:
                     self.need_result(owner, owner.results.index(value))
             elif owner in self._owner:
