@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from sanitize import PLAIN, Outcome, find_sanitizer, read, table
+from sanitize import PLAIN, Outcome, find_sanitizer, read, table, together
 
 OUTPUT = """\
 ========= COMPUTE-SANITIZER
@@ -41,6 +41,14 @@ def test_a_clean_run() -> None:
     assert read("racecheck", text.splitlines()).clean
     assert not read("racecheck", text.replace("@ok\n", "").splitlines()).clean, "a case that did not end"
     assert not read("racecheck", []).clean, "no output at all"
+
+
+def test_processes_share_the_cases_of_a_tool() -> None:
+    parts = [read("memcheck", OUTPUT.splitlines()), read("memcheck", ["@total 2", "@case copy", "@ok", "lost"])]
+    whole = together(parts)
+    assert (whole.ran, whole.total, len(whole.reports), len(whole.wrong)) == (4, 5, 2, 1)
+    assert whole.tail[-1] == "lost" and not whole.clean
+    assert not together([parts[0], read("memcheck", [])]).total, "a process without output"
 
 
 def test_the_table() -> None:

@@ -1,9 +1,10 @@
 """Run the catalogue's kernels on a GPU under NVIDIA's compute-sanitizer: all four tools, a table, an exit code.
 
-Each tool is one process that launches one ragged case of every kernel; the processes run side by side and share a
-cache of compiled kernels, which a first process without a tool fills. What a tool reports is counted for the case that
-ran. A kernel that writes far outside its array comes first: a tool that does not report it sees nothing at all. The
-exit code is 0 if there were no other reports, every result was right, and every case ran in the time given.
+Each tool is one process, or several that share the cases, and launches one ragged case of every kernel; the processes
+run side by side and share a cache of compiled kernels, which others without a tool fill first. What a tool reports is
+counted for the case that ran. A kernel that writes far outside its array comes first: a tool that does not report it
+sees nothing at all. The exit code is 0 if there were no other reports, every result was right, and every case ran in
+the time given.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -103,25 +104,40 @@ def find_sanitizer() -> str:
     return found
 
 
-def command(tool: str, only: str, seconds: float) -> list[str]:
+def command(tool: str, only: str, seconds: float, part: str) -> list[str]:
     launch = [sys.executable, str(Path(__file__)), "--launch", "--only", only, "--seconds", str(seconds)]
+    launch += ["--part", part]
     if tool == PLAIN:
         return launch
     return [find_sanitizer(), "--tool", tool, "--print-limit", "1000", "--destroy-on-device-error", "kernel", *launch]
 
 
-def process(tool: str, only: str, seconds: float, cache: str) -> Outcome:
-    """Run all cases under a tool; the process launches nothing more after `seconds`, and is ended a minute later."""
+def process(tool: str, only: str, seconds: float, cache: str, part: str = "0/1") -> Outcome:
+    """Run a part of the cases under a tool; the process launches nothing more after `seconds`, and is ended a minute
+    later."""
     start = time.perf_counter()
     environment = {**os.environ, "TILEWRIGHT_CACHE_DIR": cache, "PYTHONUNBUFFERED": "1"}
     try:
-        done = subprocess.run(command(tool, only, seconds), env=environment, cwd=ROOT, text=True, errors="replace",
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=seconds + 60)
+        done = subprocess.run(command(tool, only, seconds, part), env=environment, cwd=ROOT, text=True,
+                              errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=seconds + 60)
         text = done.stdout
     except subprocess.TimeoutExpired as late:
         text = late.stdout.decode(errors="replace") if isinstance(late.stdout, bytes) else late.stdout or ""
     out = read(tool, text.splitlines())
     out.seconds = time.perf_counter() - start
+    return out
+
+
+def together(parts: Sequence[Outcome]) -> Outcome:
+    """What came of the processes of one tool; the output shown is that of the first which did not run all its cases."""
+    out = Outcome(parts[0].tool, seconds=max(p.seconds for p in parts))
+    for part in parts:
+        out.ran, out.total = out.ran + part.ran, out.total + part.total
+        out.reports += part.reports
+        out.wrong += part.wrong
+    out.tail = next((p.tail for p in parts if p.ran < p.total or not p.total), [])
+    if any(not p.total for p in parts):
+        out.total = 0
     return out
 
 
@@ -149,8 +165,8 @@ def launch_defect() -> None:
     x.to_host()
 
 
-def launch_all(only: str, seconds: float) -> None:
-    """The process under a tool: launch every case, and check its results."""
+def launch_all(only: str, seconds: float, part: str) -> None:
+    """The process under a tool: launch every case of a part (i/n: of n cases the i-th), and check its results."""
     sys.path[:0] = [str(ROOT / folder) for folder in ("tests", "examples", "tools", ".")]
     import numpy as np
     from catalogue.all import one_per_kernel
@@ -159,6 +175,8 @@ def launch_all(only: str, seconds: float) -> None:
     # Kernels with warps that talk to each other first, should time run out.
     cases = sorted((c for c in one_per_kernel() if only in c.name),
                    key=lambda c: ("hopper" not in c.tags, "unordered" not in c.tags))
+    number, count = map(int, part.split("/"))
+    cases = cases[number::count]
     print(f"@total {len(cases)}")
     end = time.monotonic() + seconds
     for case in cases:
@@ -181,24 +199,33 @@ def main() -> int:
     parser.add_argument("--only", default="", help="cases whose names contain this")
     parser.add_argument("--tools", default=",".join(TOOLS), help="which tools, separated by commas")
     parser.add_argument("--seconds", type=float, default=330, help="time for launches under each tool")
+    parser.add_argument("-j", "--jobs", type=int, default=1, help="processes for each tool")
+    parser.add_argument("--part", default="0/1", help=argparse.SUPPRESS)
     parser.add_argument("--launch", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--launch-defect", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.launch:
-        launch_all(given.only, given.seconds)
+        launch_all(given.only, given.seconds, given.part)
         return 0
     if given.launch_defect:
         launch_defect()
         return 0
     find_sanitizer()
     tools = given.tools.split(",")
-    with tempfile.TemporaryDirectory(prefix="tilewright-sanitize-") as cache, ThreadPoolExecutor(len(tools)) as pool:
+    jobs = len(tools) * given.jobs
+    with tempfile.TemporaryDirectory(prefix="tilewright-sanitize-") as cache, ThreadPoolExecutor(jobs) as pool:
         if not sees_defects(cache):
             print("memcheck does not see a store outside of all memory: its silence would mean nothing")
             return 1
         print("control: memcheck reports a store outside of all memory")
-        outcomes = [process(PLAIN, given.only, given.seconds / 2, cache)]
-        outcomes += pool.map(lambda tool: process(tool, given.only, given.seconds, cache), tools)
+
+        def run(tool: str, seconds: float, count: int) -> list[Future[Outcome]]:
+            return [pool.submit(process, tool, given.only, seconds, cache, f"{i}/{count}") for i in range(count)]
+
+        first = run(PLAIN, given.seconds / 2, 1 if given.jobs == 1 else jobs)
+        outcomes = [together([f.result() for f in first])]
+        waited = [run(tool, given.seconds, given.jobs) for tool in tools]
+        outcomes += [together([f.result() for f in of_tool]) for of_tool in waited]
     print("\n".join(table(outcomes)))
     return 0 if all(o.clean for o in outcomes) else 1
 
