@@ -116,6 +116,12 @@ def looped() -> Decision:
     return Decision("block_loop", "as many CTAs as fit the GPU", "a block's first tiles come while the last is stored")
 
 
+def teams() -> Decision:
+    """Teams of warps that run blocks in turns."""
+    why = "one stores its block while the other multiplies"
+    return Decision("ping_pong", "two teams of warps run a block each", why)
+
+
 # ---- grids ------------------------------------------------------------------------------------------------------
 
 

@@ -86,6 +86,7 @@ ORDER: Final[tuple[Order[Compilation], ...]] = (
     (form_clusters, mask_paddings, "its tiles are the sub-tiles of each CTA"),
     (form_clusters, select_instructions, "the sub-tile of each CTA decides the instruction of a multiply"),
     (select_instructions, loop_over_blocks, "the matrix unit decides whether a producer fills rings"),
+    (loop_over_blocks, choose_warps, "where CTAs loop over blocks, two teams of warps may run them in turns"),
     (loop_over_blocks, split_stores, "stores of one block wait for those of the block before"),
     (mask_paddings, assign_layouts, "it makes tiles, which need layouts"),
     (mask_paddings, pipeline_loops, "a load that pads with zeros can be prefetched"),

@@ -73,7 +73,7 @@ class Limits:
     what one layout conversion may take of shared memory; `max_depth` is the K of one multiply. `cap_registers`: whether
     the registers of each thread may be capped for the sake of occupancy, `split_loops`: whether a loop may become
     several, `early_mmas` whether MMAs may start early and stay outstanding into the next iteration, `loop_over_blocks`
-    whether CTAs may loop over the blocks of a launch.
+    whether CTAs may loop over the blocks of a launch, `teams` whether teams of warps may run them in turns.
     """
 
     max_stages: int | None = None
@@ -89,6 +89,7 @@ class Limits:
     split_loops: bool = True
     early_mmas: bool = True
     loop_over_blocks: bool = True
+    teams: bool = True
 
     def met(self, hints: Hints) -> Hints:
         """The hints as far as the limits let them be met."""
@@ -110,15 +111,17 @@ class Role(NamedTuple):
 class MachinePlan:
     """How a kernel runs on the machine; each field is set by the pass that decides it.
 
-    `warps` compute a CTA's tiles (0: not decided yet). `cluster` CTAs run each block of a launch: the grid is so many
-    times longer along its axis 0. `roles` is empty where all warps run the same code. `stages` holds the slots of each
-    ring of shared memory. `occupancy` is the number of CTAs per SM for which registers must suffice (0: any). `split`:
-    some loop became several, of which one lacks a branch or a mask; `early`: some MMA is outstanding for longer than in
-    the order of the program; `dependent`: it waits for the grids before it, so that it may be launched while they run;
-    `looped`: as many CTAs as fit the GPU loop over the blocks of a launch.
+    `warps` compute a block's tiles (0: not decided yet); a CTA has so many `teams` of them, which run blocks in turns.
+    `cluster` CTAs run each block of a launch: the grid is so many times longer along its axis 0. `roles` is empty where
+    all warps run the same code. `stages` holds the slots of each ring of shared memory. `occupancy` is the number of
+    CTAs per SM for which registers must suffice (0: any). `split`: some loop became several, of which one lacks a
+    branch or a mask; `early`: some MMA is outstanding for longer than in the order of the program; `dependent`: it
+    waits for the grids before it, so that it may be launched while they run; `looped`: as many CTAs as fit the GPU loop
+    over the blocks of a launch.
     """
 
     warps: int = 0
+    teams: int = 1
     cluster: int = 1
     roles: tuple[Role, ...] = ()
     stages: tuple[int, ...] = ()
@@ -175,7 +178,7 @@ def complaint(kind: type[Any], name: str, value: Any) -> str | None:
     if not _fits(types_[name], value):
         return f"{name} cannot be {value!r}"
     # These numbers count things.
-    if isinstance(value, int) and value < (name == "cluster"):
+    if isinstance(value, int) and value < (name in ("cluster", "teams")):
         return f"{name} cannot be {value}"
     return None
 

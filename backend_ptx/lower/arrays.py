@@ -45,7 +45,12 @@ def num_blocks(ctx: Context, op: ops.NumBlocks) -> None:
 
 @lower(ops.LaunchedBlock, ops.LaunchedBlocks)
 def launched(ctx: Context, op: ops.LaunchedBlock | ops.LaunchedBlocks) -> None:
-    ctx.set(op.result, ctx.special_register("ctaid.x" if isinstance(op, ops.LaunchedBlock) else "nctaid.x"))
+    """Each team of warps runs blocks as a CTA of its own would."""
+    b, first, count = ctx.b, *map(ctx.special_register, ("ctaid.x", "nctaid.x"))
+    if isinstance(op, ops.LaunchedBlocks):
+        ctx.set(op.result, b.mul(count, ctx.teams))
+    else:
+        ctx.set(op.result, first if ctx.teams == 1 else b.add(first, b.mul(ctx.team, count)))
 
 
 @lower(ops.Extent, ops.Stride)

@@ -52,7 +52,7 @@ def async_load(ctx: Context, op: ops.AsyncLoad) -> None:
 def _place(ctx: Context, op: ops.AsyncCopy) -> SharedAccess:
     """Where a copy goes."""
     ref: SharedRef = ctx[op.buffer]
-    return SharedAccess(ctx, ref, ctx.layout_of(op.tile), slot=slot_offset(ctx, ref.type, op.slot, op.ahead))
+    return SharedAccess(ctx, ref, ctx.layout_of(op.tile), slot=slot_offset(ctx, ref, op.slot, op.ahead))
 
 
 @lower(ops.AsyncGather)

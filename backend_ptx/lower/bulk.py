@@ -213,7 +213,7 @@ def shared_number(ctx: Context, ref: SharedRef, slot: Value | None = None) -> Va
     """The address of a buffer, or of a slot of it, as a 32-bit number."""
     b = ctx.b
     base = ctx.once("shared memory", lambda b: b.cast("ptrtoint", Val(SPACE, 0, SYMBOL), "i32"))
-    offset = slot_offset(ctx, ref.type, slot, 0) if ref.slot is None else ref.slot
+    offset = slot_offset(ctx, ref, slot, 0)
     return b.add(base if offset is None else b.add(base, offset), ref.offset)
 
 

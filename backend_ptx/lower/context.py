@@ -13,6 +13,7 @@ from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.llvm.module import DebugLines
 from tilewright.backend_ptx.lower.fragments import Fragment, elem_of, lanes_of
 from tilewright.backend_ptx.lower.integers import resized
+from tilewright.backend_ptx.roles import CONSUMER
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.core import Function, Value
 from tilewright.tileir.diagnostics import NO_SPAN, Span
@@ -29,9 +30,9 @@ def param_name(position: int) -> str:
 class Context(Compilation):
     """A compilation that emits text: `ctx[value]` is the fragment of a value; `ctx.set` defines one.
 
-    `tid` is the thread's number in the CTA: lane in bits 0-4, warp above. `memo` holds values of the prologue, which
-    all code may use (see `once`). `warps` compute tiles; of a kernel with roles they are the first. `first_thread` of
-    another role is the one that runs it.
+    `tid` is the thread's number in the CTA: lane in bits 0-4, warp above; where several `teams` of warps run the part,
+    its number in the team. `memo` holds values of the prologue, which all code may use (see `once`). `warps` compute
+    tiles; of a kernel with roles they are the first. `first_thread` of another role is the one that runs it.
     """
 
     def __init__(
@@ -40,6 +41,7 @@ class Context(Compilation):
         super().__init__(function, target)
         self.abi = abi
         self.warps = warps
+        self.teams = 1
         self.all_warps = function.plan.all_warps
         self.first_thread = 32 * warps
         self.b = Builder(target.has_packed_floats)
@@ -54,6 +56,8 @@ class Context(Compilation):
         out = Context(function, self.target, self.abi, self.warps, self.debug)
         out.first_thread = 32 * function.plan.first_warp(role)
         out.b, out.memo = self.b, self.memo
+        if role == CONSUMER and function.plan.teams > 1:  # other numbers of threads than the rest of the kernel
+            out.teams, out.memo = function.plan.teams, {}
         return out
 
     # Any, because the op's type rule decides which kind of fragment an operand has.
@@ -97,7 +101,13 @@ class Context(Compilation):
 
     @property
     def tid(self) -> Val:
-        return self.special_register("tid.x")
+        number = self.special_register("tid.x")
+        return number if self.teams == 1 else self.once("tid", lambda b: b.and_(number, 32 * self.warps - 1))
+
+    @property
+    def team(self) -> Val:
+        """The number of the warps' team."""
+        return self.uniform("team", lambda b: b.lshr(self.special_register("tid.x"), LANE_BITS + log2(self.warps)))
 
     def lane(self) -> Val:
         """The thread's number in its warp."""

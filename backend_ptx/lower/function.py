@@ -84,7 +84,7 @@ def _emit_roles(ctx: Context, written: frozenset[int]) -> None:
     init_mbarriers(ctx, initial)
     consume, other = b.label("consume"), b.label("others")
     produce, leave = [b.label("produce") for _ in others], b.label("leave")
-    b.cbr(b.icmp("ult", ctx.tid, 32 * ctx.warps), consume, other)
+    b.cbr(b.icmp("ult", ctx.tid, 32 * main.warps), consume, other)
     b.start(other)
     parts = [ctx.part(project(ctx.function, role.name), role.name) for role in others]
     for role, part, label in zip(others, parts, produce, strict=True):

@@ -17,6 +17,7 @@ from tilewright.backend_ptx.lower.integers import resized
 from tilewright.backend_ptx.lower.positions import index_vector, owner
 from tilewright.backend_ptx.lower.registry import lower
 from tilewright.backend_ptx.ops import shared as ops
+from tilewright.backend_ptx.resources.shared import buffer_bytes
 from tilewright.tileir.core import Value
 from tilewright.tileir.f2 import combine, shifts, span
 from tilewright.tileir.layout import Layout
@@ -26,6 +27,7 @@ from tilewright.tileir.types import SharedType
 Loaded = Iterable[tuple[tuple[int, ...], Val]]  # the registers of each part that was loaded
 SPACE = "ptr addrspace(3)"
 CONSUMERS_BARRIER = 1
+TEAMS_BARRIER = 8  # of the first team of warps; those between are for turns on the tensor cores
 # The dynamic allocation of a launch; its size is `plan.shared_bytes`. 1024: what a 128-byte swizzle of TMA needs.
 SYMBOL = "@shared_memory"
 _DEFINITION = f"{SYMBOL} = external addrspace(3) global [0 x i8], align 1024"
@@ -44,7 +46,8 @@ class SharedRef:
 def shared_alloc(ctx: Context, op: ops.SharedAlloc) -> None:
     assert op.offset >= 0, "plan_shared_memory has not run"
     ctx.b.add_global(_DEFINITION)
-    ctx.set(op.result, SharedRef(op.type, op.offset))
+    own = ctx.b.mul(ctx.team, buffer_bytes(op.type)) if op.each and ctx.teams > 1 else None
+    ctx.set(op.result, SharedRef(op.type, op.offset, own))
 
 
 @lower(ops.SharedStore)
@@ -52,7 +55,7 @@ def shared_store(ctx: Context, op: ops.SharedStore) -> None:
     b, layout, value = ctx.b, ctx.layout(op.value), to_memory(ctx.b, ctx[op.value])
     ref: SharedRef = ctx[op.buffer]
     how = movement(ref.type.layout, layout, elem_bytes(value.elem), ctx.target.has_stmatrix)
-    access = SharedAccess(ctx, ref, how.rows, slot=slot_offset(ctx, ref.type, op.slot, op.ahead))
+    access = SharedAccess(ctx, ref, how.rows, slot=slot_offset(ctx, ref, op.slot, op.ahead))
     other = None if how.turn is None else ctx.thread_bit(how.turn.lane_bit)
 
     def part(registers: Sequence[int]) -> Val:
@@ -84,7 +87,7 @@ def shared_load(ctx: Context, op: ops.SharedLoad) -> None:
     ref: SharedRef = ctx[op.buffer]
     elem = elem_of(ref.type.dtype)
     at = _sub_tile(ctx, ref.type, op.index, op.shape)
-    slot = slot_offset(ctx, ref.type, op.slot, op.ahead)
+    slot = slot_offset(ctx, ref, op.slot, op.ahead)
     layout = _widened(ctx.layout(op.result), ref.type.shape)
     how = movement(ref.type.layout, layout, elem_bytes(elem))
     access = SharedAccess(ctx, ref, how.rows, at, slot)
@@ -110,6 +113,7 @@ def shared_take(ctx: Context, op: ops.SharedTake) -> None:
         place = b.add(place, b.shl(index, shift))
     stored, size = memory_elem(elem), elem_bytes(elem)
     offsets = b.add(b.mul(place, size), ref.offset)
+    offsets = offsets if ref.slot is None else b.add(offsets, b.splat(ref.slot, place.n))
     pointers = (b.gep(Val(SPACE, 0, SYMBOL), b.extract(offsets, r)) for r in range(place.n))
     ctx.set(op.result, from_memory(b, b.concat([b.load(stored, 1, p, size) for p in pointers]), elem))
 
@@ -141,16 +145,22 @@ def barrier(ctx: Context, op: ops.Barrier) -> None:
     if op.scope == "warp":
         instruction("bar.warp.sync").emit(ctx.b)
     elif ctx.all_warps > ctx.warps:  # the other roles never come here
-        number, threads = ctx.b.const("i32", CONSUMERS_BARRIER), ctx.b.const("i32", 32 * ctx.warps)
-        instruction("bar.sync.named").emit(ctx.b, number, threads)
+        number = ctx.b.const("i32", CONSUMERS_BARRIER) if ctx.teams == 1 else ctx.b.add(ctx.team, TEAMS_BARRIER)
+        instruction("bar.sync.named").emit(ctx.b, number, ctx.b.const("i32", 32 * ctx.warps))
     else:
         instruction("bar.sync").emit(ctx.b)
 
 
-def slot_offset(ctx: Context, type: SharedType, slot: Value | None, ahead: int) -> Val | None:
-    """The offset in bytes (i32) of slot (slot + ahead) % copies; None for a buffer that is no ring."""
+def slot_offset(ctx: Context, ref: SharedRef, slot: Value | None, ahead: int) -> Val | None:
+    """The offset in bytes (i32) of slot (slot + ahead) % copies of a ring, and of what the team of warps has of a
+    buffer; None for 0."""
     if slot is None:
-        return None
+        return ref.slot
+    found = _of_slot(ctx, ref.type, slot, ahead)
+    return found if ref.slot is None else ctx.b.add(found, ref.slot)
+
+
+def _of_slot(ctx: Context, type: SharedType, slot: Value, ahead: int) -> Val:
     b, number = ctx.b, ctx.integer(slot, "i32")
     if number.const is not None:
         return b.const("i32", (int(number.const) + ahead) % type.copies * type.bytes)

@@ -44,33 +44,48 @@ refuse(ops.Stage, "lower_conversions stores the tile first", "this is a defect o
 @lower(ops.SharedView)
 def shared_view(ctx: Context, op: ops.SharedView) -> None:
     ref: SharedRef = ctx[op.buffer]
-    ctx.set(op.result, SharedRef(op.result.type, ref.offset, slot_offset(ctx, ref.type, op.slot, 0)))
+    ctx.set(op.result, SharedRef(op.result.type, ref.offset, slot_offset(ctx, ref, op.slot, 0)))
 
 
 emits(ops.ProxyFence, "fence.proxy.async")
 
 
+@lower(ops.SkippedBlocks)
+def skipped_blocks(ctx: Context, op: ops.SkippedBlocks) -> None:
+    ctx.set(op.result, ctx.team if op.first and ctx.teams > 1 else ctx.b.const("i32", ctx.teams - 1))
+
+
 @lower(ops.TakeTurn)
 def take_turn(ctx: Context, op: ops.TakeTurn) -> None:
     """Each warpgroup has a named barrier, on which its threads and those of the warpgroup before it meet."""
-    _meet(ctx, "bar.sync.named", _warpgroup(ctx))
+    _meet(ctx, "bar.sync.named", _turn(ctx))
 
 
 @lower(ops.PassTurn)
 def pass_turn(ctx: Context, op: ops.PassTurn) -> None:
-    _meet(ctx, "bar.arrive.named", ctx.b.and_(ctx.b.add(_warpgroup(ctx), 1), ctx.warps // WARPS - 1))
+    _meet(ctx, "bar.arrive.named", ctx.b.and_(ctx.b.add(_turn(ctx), 1), _turns(ctx) - 1))
 
 
 def start_turns(ctx: Context) -> None:
     """The last warpgroup passes the first turn to the first one."""
     b = ctx.b
-    with b.when(b.icmp("eq", _warpgroup(ctx), ctx.warps // WARPS - 1), "last"):
+    with b.when(b.icmp("eq", _turn(ctx), _turns(ctx) - 1), "last"):
         _meet(ctx, "bar.arrive.named", b.const("i32", 0))
+
+
+def _turns(ctx: Context) -> int:
+    """How many alternate: teams, or the warpgroups of one."""
+    return ctx.teams if ctx.teams > 1 else ctx.warps // WARPS
+
+
+def _turn(ctx: Context) -> Val:
+    return ctx.team if ctx.teams > 1 else _warpgroup(ctx)
 
 
 def _meet(ctx: Context, name: str, group: Val) -> None:
     b = ctx.b
-    instruction(name).emit(b, b.add(group, FIRST_TURN), b.const("i32", 2 * 32 * WARPS))
+    each = ctx.warps if ctx.teams > 1 else WARPS
+    instruction(name).emit(b, b.add(group, FIRST_TURN), b.const("i32", 2 * 32 * each))
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,11 +55,13 @@ class BufferAccess(Op):
 
 class SharedAlloc(Op, opcode="shared_alloc"):
     """A buffer in shared memory, its contents undefined. `offset`: its place in bytes, -1 while none is planned.
-    `guarded`: mbarriers order all its accesses."""
+    `guarded`: mbarriers order all its accesses. `each`: each team of warps has one, at the place of the first one and
+    behind it."""
 
     type: SharedType = attribute()
     offset: int = attribute(default=-1)
     guarded: bool = attribute(default=False)
+    each: bool = attribute(default=False)
 
     def infer(self) -> tuple[Type, ...]:
         require(isinstance(self.type, SharedType), f"shared_alloc: {self.type} is no type of shared memory")

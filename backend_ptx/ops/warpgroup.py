@@ -27,8 +27,9 @@ from tilewright.tileir.core import (
     require,
     space_of,
 )
+from tilewright.tileir.dtypes import int32
 from tilewright.tileir.engines import REGISTERS, SHARED, Engine
-from tilewright.tileir.types import SharedType, Type
+from tilewright.tileir.types import SharedType, TileType, Type
 
 
 class Stage(Op, opcode="stage"):
@@ -106,6 +107,16 @@ class Wgmma(Product, opcode="wgmma", collective=True, io=True):
         shared = tuple([v for v in (self.a, self.b) if isinstance(v.type, SharedType)])
         operands = [Start(WGMMA, v, space_of(v), writes=False) for v in (self.a, self.b)]
         return Effects(shared, io=True, starts=(*operands, Start(WGMMA, self.result, REGISTERS, writes=True)))
+
+
+class SkippedBlocks(Op, opcode="skipped_blocks", speculatable=True):
+    """How many blocks of the launch the other warps of the role run before those that execute this run their first one
+    (`first`), or between two of theirs, i32: 0 in program order, and for a role that runs all."""
+
+    first: bool = attribute()
+
+    def infer(self) -> tuple[Type, ...]:
+        return (TileType(int32),)
 
 
 class TakeTurn(Signal, opcode="take_turn", collective=True):

@@ -27,7 +27,8 @@ class Facts(NamedTuple):
     of its deepest multiply; `registers`: those that live ranges give each thread, of `register_cap` that it can have;
     `unit`: the matrix unit with outstanding MMAs, and `next_unit` the one that the target prefers after it;
     `resident`: CTAs for which ptxas must leave registers (0: as it chooses); `split`: some loop became several;
-    `early`: some MMAs start early; `reduces`: some tile is reduced; `looped`: CTAs loop over blocks."""
+    `early`: some MMAs start early; `reduces`: some tile is reduced; `looped`: CTAs loop over blocks,
+    `teams`: of warps, in turns."""
 
     warps: int
     threads: int
@@ -45,6 +46,7 @@ class Facts(NamedTuple):
     early: bool
     reduces: bool
     looped: bool
+    teams: bool
 
 
 class TriedPlan(Protocol):
@@ -210,6 +212,7 @@ def uncapped(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
 # Fewer MMAs, blocks and parts of loops have less live at once: accumulators and operands, and what they share.
 LADDER: tuple[Rung, ...] = (
     Rung("entry", _THREADS | {Shortage.IGNORED}, one_resident),
+    Rung("teams", _THREADS | _MEMORY | {Shortage.IGNORED}, without("teams", "teams", "all warps run one block")),
     Rung("blocks", _THREADS | {Shortage.IGNORED}, without("looped", "loop_over_blocks", "one block for each CTA")),
     Rung("occupancy", _THREADS | _MEMORY, lower_occupancy),
     Rung("MMAs in order", _THREADS, without("early", "early_mmas", "MMAs in the order of the program")),

@@ -49,8 +49,11 @@ def alignment(interval: Interval) -> int:
 
 
 def find_intervals(function: Function) -> list[Interval]:
-    """The live range of every buffer."""
-    return live_buffers(function, SharedAlloc, buffer_bytes)
+    """The live range of every buffer. Each team of warps has its own of those that no mbarriers order."""
+    found = live_buffers(function, SharedAlloc, buffer_bytes)
+    for interval in found:
+        interval.size *= 1 if interval.guarded else function.plan.teams
+    return found
 
 
 def peak_bytes(function: Function, where: Container[Op] | None = None) -> int:
@@ -65,7 +68,7 @@ def lasting_bytes(function: Function, but: Container[Op] = ()) -> int:
     repeated = (inner for op in function.walk() if op.repeats for inner in op.inside())
     starts = (s for op in repeated if op.starting for s in op.effects().starts)
     buffers = {s.memory for s in starts if s.engine.lasting and not s.writes}
-    return sum(buffer_bytes(buffer.type) for buffer in buffers if buffer.op not in but)
+    return function.plan.teams * sum(buffer_bytes(buffer.type) for buffer in buffers if buffer.op not in but)
 
 
 def exchanged_bytes(op: Op) -> int:
@@ -102,11 +105,12 @@ def _converted(value: Value) -> Value:
 def other_bytes(function: Function, gone: Collection[Op]) -> int:
     """Shared memory for buffers, conversions, reductions across warps and staged operands, and SLACK; not for ops
     in `gone`."""
-    lasting = lasting_bytes(function)
+    lasting, teams = lasting_bytes(function), function.plan.teams
     exchange, staged = peak_bytes(function) - lasting, 0
     for op in function.walk():
         if op in gone:
             continue
-        staged += staged_bytes(op)
-        exchange = max(exchange, EXCHANGES if isinstance(op, (Reduction, ArgReduction)) else exchanged_bytes(op))
+        staged += teams * staged_bytes(op)
+        moved = EXCHANGES if isinstance(op, (Reduction, ArgReduction)) else exchanged_bytes(op)
+        exchange = max(exchange, teams * moved)
     return exchange + staged + lasting + SLACK

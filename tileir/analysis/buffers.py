@@ -24,13 +24,14 @@ SMALL, SMALL_TOTAL = 1024, 4096
 @dataclass(slots=True, eq=False)
 class Interval:
     """A buffer and the program positions of its first and last possible use. `op` allocates its `size` bytes, from its
-    `offset` on; `swizzled`: an engine computes swizzles from its addresses."""
+    `offset` on; `swizzled`: an engine computes swizzles from its addresses; `guarded`: mbarriers order its accesses."""
 
     op: Any
     size: int
     first: int
     last: int
     swizzled: bool = False
+    guarded: bool = False
 
     def meets(self, other: Interval) -> bool:
         """Whether both may be in use at one time."""
@@ -74,7 +75,7 @@ def live_buffers(function: Function, allocates: type[Op], size: Callable[[Shared
     for interval in (i for reads in outstanding.values() for i in reads):
         interval.last = position
     for interval in guarded:
-        interval.first, interval.last = 0, position
+        interval.first, interval.last, interval.guarded = 0, position, True
     return list(dict.fromkeys(intervals.values()))
 
 

@@ -17,6 +17,9 @@ Without turns, warpgroups that contend for the tensor cores fall into lockstep: 
 raised attention (128 x 128 tiles, d = 128) from 581 to 661 TFLOP/s on an H200. The scheme is that of FlashAttention-3
 (arXiv 2407.08608, section 3.1). Iterations with a single run of MMAs get no turns: there the warpgroups alternate by
 themselves, and turns only cost time (a GEMM with dequantised operands: 248 us with turns, 208 without).
+
+Where teams of warps run a block of the launch each (`choose_warps`), the loop over products is one turn: the other team
+stores its block meanwhile.
 """
 
 from __future__ import annotations
@@ -42,15 +45,9 @@ Run = tuple[Op, Op]
 def ping_pong_warpgroups(c: Compilation) -> Preserved:
     """Needs the waits for MMAs and the CTA barriers in place: a warpgroup must not wait at a barrier while the other
     one waits for its turn."""
-    if c.plan.warps != 2 * GROUP:
+    if c.plan.teams == 1 and c.plan.warps != 2 * GROUP:
         return ALL
-    takes: set[Op] = set()
-    passes: set[Op] = set()
-    for loop in c.function.walk():
-        runs = _waited_runs(loop) if isinstance(loop, For) else []
-        if runs:  # an iteration starts and ends with the turn held
-            takes |= {loop, *(first for first, _ in runs[1:])}
-            passes |= {loop, *(last for _, last in runs[:-1])}
+    takes, passes = _around_products(c) if c.plan.teams > 1 else _between_runs(c)
     if not takes:
         return ALL
 
@@ -62,8 +59,28 @@ def ping_pong_warpgroups(c: Compilation) -> Preserved:
             b.emit(PassTurn())
 
     rewrite(c.function, turns)
-    c.decide(decisions.ping_pong())
+    if c.plan.teams == 1:
+        c.decide(decisions.ping_pong())
     return NONE
+
+
+def _between_runs(c: Compilation) -> tuple[set[Op], set[Op]]:
+    """The ops before which a warpgroup takes the tensor cores, and those after which it yields them."""
+    takes: set[Op] = set()
+    passes: set[Op] = set()
+    for loop in c.function.walk():
+        runs = _waited_runs(loop) if isinstance(loop, For) else []
+        if runs:  # an iteration starts and ends with the turn held
+            takes |= {loop, *(first for first, _ in runs[1:])}
+            passes |= {loop, *(last for _, last in runs[:-1])}
+    return takes, passes
+
+
+def _around_products(c: Compilation) -> tuple[set[Op], set[Op]]:
+    """The same of teams that run a block each. The next one may wait for its tiles only when this one has waited for
+    all of its own: until then a parity could stand for an earlier phase of a slot."""
+    loops = [c.parents[c.homes[op]] for op in c.function.walk() if isinstance(op, Product)]
+    return {loops[0]}, {loops[-1]}
 
 
 def _waited_runs(loop: For) -> list[Run]:

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from tilewright.backend_ptx.ops.matmul import left_outstanding
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad
-from tilewright.backend_ptx.ops.warpgroup import SharedView, Stage
+from tilewright.backend_ptx.ops.warpgroup import SharedView, SkippedBlocks, Stage
 from tilewright.backend_ptx.passes.pipelining.transfers import Channel, Ring, Transfer
 from tilewright.tileir.analysis.facts import Facts
 from tilewright.tileir.analysis.moved import view_of
@@ -30,9 +30,10 @@ from tilewright.tileir.builder import Builder, Constants
 from tilewright.tileir.carried import Loop, add_results, body_of, carry, hand_on
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.diagnostics import Span
-from tilewright.tileir.dtypes import int32
+from tilewright.tileir.dtypes import int32, uint32
 from tilewright.tileir.engines import THREADS
 from tilewright.tileir.ops import arith
+from tilewright.tileir.ops.arrays import LaunchedBlock
 from tilewright.tileir.ops.control import For, If, While
 from tilewright.tileir.types import SharedType, TileType
 
@@ -158,6 +159,9 @@ class Expander:
 
     def _loop(self, b: Builder, loop: Loop, rings: list[Ring], at: Positions, following: list[Op]) -> Positions:
         """Rewrite a loop and append it; the positions after it."""
+        skips = self.function.plan.teams > 1 and isinstance(loop.operands[0].op, LaunchedBlock)
+        if skips:
+            at = {r: self._skip(b, r, at[r], first=True) for r in rings}
         params, results = carry(loop, [v for r in rings for v in at[r].values], GUARDED * len(rings))
         starts, out = _positions(rings, params), _positions(rings, results)
         ends = self._block(body_of(loop), {**at, **starts})
@@ -165,6 +169,10 @@ class Expander:
         for carrier in carriers:
             if carrier.ring in starts:
                 ends[carrier.ring] = self._iterate(carrier, starts[carrier.ring])
+        if skips:
+            behind = Builder(Block(), b.span)
+            ends |= {r: self._skip(behind, r, ends[r], first=False) for r in rings}
+            body_of(loop).ops[-1:-1] = behind.block.ops
         hand_on(body_of(loop), [v for r in rings for v in ends[r].values])
         for carrier in carriers:
             if carrier.ring not in starts:
@@ -180,6 +188,22 @@ class Expander:
             place = carrier.after(behind, out[carrier.ring], following)
             following[place:place] = behind.block.ops
         return {r: out[r] for r in rings}
+
+    def _skip(self, b: Builder, ring: Ring, at: Position, first: bool) -> Position:
+        """The position after the blocks that other teams of warps run meanwhile."""
+        assert at.parity is not None
+        trips = b.number(0)
+        for loop in {c.loop: None for c in ring.channels}:
+            assert isinstance(loop, For)
+            most = b.value(arith.Max(lhs=b.cast(loop.upper, int32), rhs=b.number(0)))
+            trips = b.value(arith.Add(lhs=trips, rhs=most))
+        trips = b.value(arith.Mul(lhs=trips, rhs=b.value(SkippedBlocks(first=first))))
+        passed = b.cast(b.value(arith.Add(lhs=at.slot, rhs=trips)), uint32)
+        laps, slots = b.value(arith.FloorDiv(lhs=passed, rhs=b.number(ring.slots, uint32))), b.number(ring.slots)
+        laps = b.cast(laps, int32)
+        slot = b.value(arith.Sub(lhs=b.cast(passed, int32), rhs=b.value(arith.Mul(lhs=laps, rhs=slots))))
+        odd = b.value(arith.And(lhs=laps, rhs=b.number(1)))
+        return Position(slot, b.value(arith.Xor(lhs=at.parity, rhs=odd)))
 
     # ---- one iteration -----------------------------------------------------------------------------------------------
 

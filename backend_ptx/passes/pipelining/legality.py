@@ -320,4 +320,4 @@ def stage_early(unit: Compilation, running: Collection[Op]) -> set[Op]:
             if first and isinstance(load, Load) and not _is_dense(stage) and not tma_reason(load, unit):
                 bring_up(body_of(loop), stage, first)
                 found.add(stage)
-    return found if unit.plan.warps > WARPS else set()
+    return found if unit.plan.warps > WARPS and unit.plan.teams == 1 else set()

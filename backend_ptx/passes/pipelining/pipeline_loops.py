@@ -93,10 +93,12 @@ class _Choice:
             self.c.decide(self.depths.of_kernel(rings, self.running | self.handed))
         channels = self._carry(channels)
         self.c.decide(*refused, *share_in_cluster(self.c, channels))
+        plan, reallocate = self.c.plan, self.c.limits.allow_register_reallocation
         if channels:
-            plan, reallocate = self.c.plan, self.c.limits.allow_register_reallocation
-            plan.roles = plan_roles(plan.warps, self.c.hints.occupancy, self.c.target, reallocate)
+            plan.roles = plan_roles(plan.teams * plan.warps, self.c.hints.occupancy, self.c.target, reallocate)
             self.c.decide(decisions.roles(plan.roles))
+        else:
+            plan.teams = 1
 
     def copies(self) -> None:
         channels, refused = legality.find_copies(self.c, self.c.plan.warps, self.depths.gone)

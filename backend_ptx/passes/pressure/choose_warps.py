@@ -13,7 +13,7 @@ from typing import NamedTuple
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.ops.matmul import MmaFma, Product, padded
-from tilewright.backend_ptx.resources.occupancy import AIM, IN_FLIGHT, STEP, resident
+from tilewright.backend_ptx.resources.occupancy import AIM, IN_FLIGHT, STEP, resident, shared_of_cta
 from tilewright.backend_ptx.resources.registers import OTHER, REGISTER_BYTES, STRIP, computed_again
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.axes import is_tile
@@ -23,15 +23,19 @@ from tilewright.tileir.analysis.moved import is_moved_only
 from tilewright.tileir.analysis.places import late_loads
 from tilewright.tileir.analysis.recomputation import is_widening
 from tilewright.tileir.analysis.unit import ALL, Preserved
-from tilewright.tileir.core import Block, Function, Value
+from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.diagnostics import TileValueError
 from tilewright.tileir.layouts.flat import log2
 from tilewright.tileir.ops.arith import Add
+from tilewright.tileir.ops.control import For
 from tilewright.tileir.ops.fold import Fold
 from tilewright.tileir.ops.memory import Load
 
 VECTOR_BYTES = 16
 USUAL = 4
+# Teams of warps that run blocks in turns; slots of full rings; columns of an MMA from which on its operands take shared
+# memory less time than the tensor cores.
+TEAMS, RING_SLOTS, LEAST_COLUMNS = 2, 6, 128
 # The most bytes of one tile in a thread's registers; larger tiles get more warps.
 BYTES_A_THREAD = 128
 # The same of rows that a CTA reduces once, and where so many leave too few bytes in the SM. Beside its part of the
@@ -195,6 +199,36 @@ def _beside_accumulators(function: Function, warps: Warps) -> Warps:
     return more if own else warps
 
 
+def _run_in_turns(c: Compilation, warps: Warps) -> bool:
+    """Whether two teams of so many warps run the blocks of a launch in turns: where CTAs loop over them, the
+    accumulators of two blocks leave half of an SM's registers, and it pays. What the other one would skip of a ring
+    must be known before: so often as a loop counts up to a number, in all blocks."""
+    if not (c.plan.looped and c.limits.teams and USUAL <= warps.number <= FULL and c.hints.occupancy in (None, 1)):
+        return False
+    loops = {op: c.around(op) for op in c.function.walk() if isinstance(op, Product)}
+    words = sum(op.acc.type.size for op in loops)
+    return TEAMS * words <= c.target.registers_per_sm // 2 and all(
+        len(around) == 2 and _counts_up(c, around[0]) for around in loops.values()) and (
+        _turns_pay(c, list(loops), warps.number > USUAL))
+
+
+def _turns_pay(c: Compilation, products: Sequence[Product], much: bool) -> bool:
+    """`much`: so much is computed beside accumulators that it takes more warps. Else not where two CTAs with full rings
+    fit an SM, whose blocks overlap anyway, nor where the operands of narrow MMAs already take all that shared memory
+    gives. On an H200, all warps on one block and in turns: 8192x8192x512 by 128x128x32 111 and 132 us, 4096^3 by
+    256x64x64 223 and 236, by 128x128x64 187 and 182. Operands that threads compute are no work for one team alone."""
+    operands = [v for op in products for v in (op.a, op.b)]
+    fits = RING_SLOTS * sum(v.type.bytes for v in operands) <= shared_of_cta(AIM, c.target)
+    narrow = any(op.acc.type.shape[-1] < LEAST_COLUMNS for op in products)
+    return all(map(is_moved_only, operands)) and (much or not (fits or narrow))
+
+
+def _counts_up(c: Compilation, loop: Op) -> bool:
+    """Whether a loop counts 0, 1, ... to what is known above all loops."""
+    return isinstance(loop, For) and (c.facts[loop.lower].constant, c.facts[loop.step].constant) == (0, 1) and (
+        loop.upper.op is None or c.homes[loop.upper.op] is c.function.body)
+
+
 def _in_memory(products: Sequence[Product]) -> set[Value]:
     """Operands that the unit reads from shared memory: they take no registers."""
     operands = {v for op in products if op.unit.reads_shared for v in (op.a, op.b) if is_moved_only(v)}
@@ -224,4 +258,7 @@ def choose_warps(c: Compilation) -> Preserved:
             warps = relieve(warps, peak_tile_bytes(function))
     c.plan.warps = warps.number
     c.decide(decisions.num_warps(*warps))
+    if by_products and _run_in_turns(c, warps):
+        c.plan.teams = TEAMS
+        c.decide(decisions.teams())
     return ALL

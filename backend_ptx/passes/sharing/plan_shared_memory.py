@@ -20,6 +20,8 @@ def plan_shared_memory(c: Compilation) -> Preserved:
     """Set the offset of every `shared_alloc` and the plan's shared_bytes; OutOfSharedMemory if the target has less."""
     function, target = c.function, c.target
     intervals = find_intervals(function)
+    for interval in intervals:
+        interval.op.each = c.plan.teams > 1 and not interval.guarded
     total = place(intervals, alignment)
     c.plan.shared_bytes = total
     if total > target.shared_per_block:

@@ -106,7 +106,7 @@ class _Scope:
         """Whether there is room for the buffers; in loops nothing else may share their bytes."""
         if type_ in self.types:
             return True
-        size = BUFFERS * buffer_bytes(type_)
+        size = BUFFERS * self.c.plan.teams * buffer_bytes(type_)
         if size > self.room:
             return False
         self.types.add(type_)

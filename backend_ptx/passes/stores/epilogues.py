@@ -92,7 +92,7 @@ def _ahead(ops: list[Op], loads: list[Loaded], after: list[Op], count: int, c: C
     is loaded by then; at least one, as ptxas spills no less without."""
     each = sum(registers_of(Value(x.part.value.type.with_shape(x.part.shape).with_layout(x.layout))) for x in loads)
     early = sum(registers_of(x.part.value) for x in loads if after.index(x.load) < after.index(ops[0]))
-    [role, *_] = plan_roles(c.plan.warps, c.hints.occupancy, c.target)
+    [role, *_] = plan_roles(c.plan.teams * c.plan.warps, c.hints.occupancy, c.target)
     most = role.registers or register_cap(c.hints.occupancy or 1, 32 * c.plan.warps, c.target)
     alive = dict(registers_at(c.function))[ops[0]] - early
     return max(1, min(count, (most - alive - OTHER) // each - 1))

@@ -121,7 +121,7 @@ class Interleavings:
 
     def __init__(self, protocol: Protocol, thorough: bool = False) -> None:
         self._thorough = thorough
-        self.processes = protocol.processes
+        self.processes, self.teams = protocol.processes, protocol.teams
         self.main = [i for i, p in enumerate(self.processes) if p.role == protocol.main]
         self.ctas = 1 + max(p.cta for p in self.processes)
         counts = dict(protocol.counts)
@@ -203,11 +203,11 @@ class Interleavings:
         if kind is Act.WAIT:
             return bars[3 * self.barriers[process.cta, action.places[0]]] & 1 != action.a
         if kind is Act.SYNC:
-            return self._met(i, pcs, self._syncs, [k for k in self.main if self.processes[k].cta == process.cta])
+            return self._met(i, pcs, self._syncs, self._mates(process))
         if kind is Act.CLUSTER:
             return self._met(i, pcs, self._clusters, self.main)
         if kind is Act.TAKE:
-            peers = self._groups(process, process.group)
+            peers = self._alternating(process, self._turn(process))
             number = self._takes[i][pcs[i]] + 1
             return self._met(i, pcs, self._takes, peers) and all(
                 self._passes[k][pcs[k]] >= number for k in self._passers(process))
@@ -218,13 +218,23 @@ class Interleavings:
         number = done[i][pcs[i]] + 1
         return all(done[k][min(pcs[k] + 1, len(done[k]) - 1)] >= number for k in others)
 
-    def _groups(self, process: Process, group: int) -> list[int]:
-        return [k for k in self.main if self.processes[k].cta == process.cta and self.processes[k].group == group]
+    def _mates(self, process: Process) -> list[int]:
+        """Those with whom a process of the main role meets at barriers of the CTA, itself included."""
+        return [k for k in self.main if self.processes[k].cta == process.cta
+                and self.processes[k].team == process.team]
+
+    def _turn(self, process: Process) -> int:
+        """What alternates on the tensor cores: teams, or the warpgroups of one."""
+        return process.team if self.teams > 1 else process.group
+
+    def _alternating(self, process: Process, turn: int) -> list[int]:
+        return [k for k in self.main
+                if self.processes[k].cta == process.cta and self._turn(self.processes[k]) == turn]
 
     def _passers(self, process: Process) -> list[int]:
-        """Who yields the tensor cores to the warpgroup of a process."""
-        groups = 1 + max(self.processes[k].group for k in self.main)
-        return self._groups(process, (process.group - 1) % groups)
+        """Who yields the tensor cores to a process."""
+        turns = 1 + max(self._turn(self.processes[k]) for k in self.main)
+        return self._alternating(process, (self._turn(process) - 1) % turns)
 
     def move(self, state: State, move: Move) -> State:
         """The state after a move; _DefectError if it may not happen."""
@@ -287,7 +297,7 @@ class Interleavings:
             for place in action.places:
                 self._start_read(i, place, action, pcs, landed)
         elif kind is Act.PASS:
-            peers = self._groups(process, action.a)
+            peers = self._alternating(process, action.a)
             if any(self._passes[i][pcs[i]] > self._takes[k][min(pcs[k] + 1, len(self._takes[k]) - 1)] for k in peers):
                 raise _DefectError(f"{process.name} yields the tensor cores a second time before they are taken")
 
@@ -379,9 +389,7 @@ class Interleavings:
             return
         if not version:
             raise _DefectError(f"{self._who(i)} reads {self._name(at)}, which nobody has filled")
-        for k in self.main if is_shared(action) else (i,):
-            if self.processes[k].cta != at[0]:
-                continue
+        for k in self._mates(self.processes[i]) if is_shared(action) else (i,):
             fills = self.tables[k].fills.get(place, [])
             ready = fills[version - 1][1 if action.kind is Act.TOUCH else 2] if len(fills) >= version else NEVER
             if pcs[k] <= ready:

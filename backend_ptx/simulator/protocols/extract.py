@@ -10,15 +10,17 @@ too. A slot, parity or activity that stays unknown is an error.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tilewright.backend_ptx import ops
+from tilewright.backend_ptx.resources.shared import buffer_bytes
 from tilewright.backend_ptx.simulator.protocols.program import Act, Action, Place, Process, Protocol
+from tilewright.backend_ptx.simulator.protocols.tables import targets_of
 from tilewright.tileir.analysis.evaluate import evaluate
 from tilewright.tileir.core import Block, Function, Op, Value, clone_function
 from tilewright.tileir.engines import MAIN, THREADS
-from tilewright.tileir.ops import arith, control
+from tilewright.tileir.ops import arith, arrays, control
 from tilewright.tileir.passes.project import initial_ops, project
 from tilewright.tileir.rewrite import constant_value
 from tilewright.tileir.rules import RuleTable
@@ -87,11 +89,14 @@ def _mark(value: Value, marks: Marks) -> str:
 class Follower:
     """Follows one role's function; `actions` is what its threads do, `slots` where buffers lie."""
 
-    def __init__(self, marks: Marks, choices: Choices, role: str) -> None:
+    def __init__(self, marks: Marks, choices: Choices, role: str, team: int = 0, teams: int = 1) -> None:
         self.marks = marks
         self.choices = choices
         self.role = role
+        self.team, self.teams = team, teams
+        self.block: int | None = None  # of the launch, where CTAs loop over them
         self.actions: list[Action] = []
+        self.blocks: list[int | None] = []  # by action
         self.extents: dict[Place, tuple[int, int]] = {}
         self.counts: dict[str, int] = {}
         self.numbers: dict[Value, Any] = {}
@@ -100,6 +105,7 @@ class Follower:
 
     def emit(self, kind: Act, op: Op, *places: Place, a: int = 0, ctas: int = 1) -> None:
         self.actions.append(Action(kind, places, a, ctas, op.span.line))
+        self.blocks.append(self.block)
 
     def known(self, value: Value, what: str, op: Op) -> int:
         """A scalar that the protocol needs."""
@@ -119,7 +125,7 @@ class Follower:
             return name, number
         return name, (self.known(slot, "the slot", op) + ahead) % buffer.type.copies
 
-    def block(self, block: Block) -> None:
+    def run(self, block: Block) -> None:
         for op in block.ops:
             rule = RULES.of(op)
             if rule is not None:
@@ -213,7 +219,8 @@ def _for(at: Follower, op: control.For) -> None:
     at.pass_on(carried, op.init)
     for k in range(lower, upper, step):
         at.numbers[iv] = k
-        at.block(op.loop)
+        at.block = k if isinstance(op.lower.op, arrays.LaunchedBlock) else at.block
+        at.run(op.loop)
         at.pass_on(carried, op.loop.terminator.operands)
     at.pass_on(op.results, carried)
 
@@ -221,7 +228,7 @@ def _for(at: Follower, op: control.For) -> None:
 @RULES.register(control.If)
 def _if(at: Follower, op: control.If) -> None:
     taken = op.then if at.known(op.cond, "the condition", op) else op.orelse
-    at.block(taken)
+    at.run(taken)
     at.pass_on(op.results, taken.terminator.operands)
 
 
@@ -231,23 +238,39 @@ def _while(at: Follower, op: control.While) -> None:
     at.pass_on(op.before.params, op.init)
     done = 0
     while True:
-        at.block(op.before)
+        at.run(op.before)
         at.pass_on(op.after.params, condition.values)
         if not at.while_goes_on(condition.cond, done):
             break
-        at.block(op.after)
+        at.run(op.after)
         at.pass_on(op.before.params, op.after.terminator.operands)
         done += 1
     at.pass_on(op.results, condition.values)
+
+
+@RULES.register(arrays.LaunchedBlock, arrays.LaunchedBlocks, arrays.NumBlocks, ops.warpgroup.SkippedBlocks)
+def _of_grid(at: Follower, op: Any) -> None:
+    """Where CTAs loop over the blocks of a launch, one runs all: as many as the outermost loop has iterations."""
+    if isinstance(op, arrays.LaunchedBlock):
+        at.numbers[op.result] = at.team
+    elif isinstance(op, arrays.LaunchedBlocks):
+        at.numbers[op.result] = at.teams
+    elif isinstance(op, ops.warpgroup.SkippedBlocks):
+        at.numbers[op.result] = at.team if op.first else at.teams - 1
+    elif at.marks.function.plan.looped:
+        at.numbers[op.result] = 1 if op.axis else at.choices.trips[0]
+    else:
+        at.scalar(op)
 
 
 @RULES.register(ops.shared.SharedAlloc)
 def _alloc(at: Follower, op: Any) -> None:
     type_: SharedType = op.type
     size = type_.size * type_.dtype.bytes
-    name = f"{op.result.hint or 'buffer'}@{op.offset}+{size}"
+    first = op.offset + at.team * op.each * buffer_bytes(type_)
+    name = f"{op.result.hint or 'buffer'}@{first}+{size}"
     at.buffers[op.result] = name, 0
-    at.extents.update({(name, k): (op.offset + k * size, op.offset + (k + 1) * size) for k in range(type_.copies)})
+    at.extents.update({(name, k): (first + k * size, first + (k + 1) * size) for k in range(type_.copies)})
 
 
 @RULES.register(ops.warpgroup.SharedView)
@@ -365,37 +388,60 @@ def protocol_of(function: Function, choices: Choices, *, split: bool = False) ->
             assert needed and rule, f"{op.opcode} before the roles part"
             rule(whole, needed)
     roles = function.plan.roles or ()
-    programs: dict[str, Follower] = {}
+    programs: list[Follower] = []
     for role in [r.name for r in roles] or [MAIN]:
         part = project(marks.function, role) if roles else marks.function
-        programs[role] = at = Follower(marks, choices, role)
-        at.block(part.body)
-        whole.extents.update(at.extents)
-    processes = [
-        process for cta in range(function.plan.cluster)
-        for role in programs
-        for process in _processes(cta, role, programs[role].actions, function, split, _shares(programs))
-    ]
-    return Protocol(tuple(processes), tuple(whole.counts.items()), tuple(whole.extents.items()), MAIN)
+        teams = function.plan.teams if role == MAIN else 1
+        followers = [Follower(marks, choices, role, team, teams) for team in range(teams)]
+        for at in followers:
+            at.run(part.body)
+            whole.extents.update(at.extents)
+        if teams > 1:
+            every = Follower(marks, choices, role)
+            every.run(part.body)
+            followers = [_with_phases(at, every) for at in followers]
+        programs += followers
+    processes = [process for cta in range(function.plan.cluster) for at in programs
+                 for process in _processes(cta, at, function, split, _shares(programs))]
+    counts, extents = tuple(whole.counts.items()), tuple(whole.extents.items())
+    return Protocol(tuple(processes), counts, extents, MAIN, function.plan.teams)
 
 
-def _shares(programs: dict[str, Follower]) -> bool:
+def _with_phases(at: Follower, every: Follower) -> Follower:
+    """Each wait of a team with the phase that it means: that of the same wait of threads that run all blocks."""
+    phases = targets_of(every.actions)
+    numbers = {(block, k): phases[i] for block, places in _waits_by_block(every).items() for k, i in enumerate(places)}
+    for block, places in _waits_by_block(at).items():
+        for k, i in enumerate(places):
+            at.actions[i] = replace(at.actions[i], phase=numbers[block, k])
+    return at
+
+
+def _waits_by_block(at: Follower) -> dict[int | None, list[int]]:
+    found: dict[int | None, list[int]] = {}
+    for i, (action, block) in enumerate(zip(at.actions, at.blocks, strict=True)):
+        if action.kind is Act.WAIT:
+            found.setdefault(block, []).append(i)
+    return found
+
+
+def _shares(programs: Sequence[Follower]) -> bool:
     """Do CTAs arrive on each other's mbarriers? Then they meet before they leave."""
-    return any(a.kind is Act.ARRIVE and a.ctas > 1 for at in programs.values() for a in at.actions)
+    return any(a.kind is Act.ARRIVE and a.ctas > 1 for at in programs for a in at.actions)
 
 
-def _processes(
-    cta: int, role: str, actions: Sequence[Action], function: Function, split: bool, meet: bool
-) -> list[Process]:
-    name = role
+def _processes(cta: int, at: Follower, function: Function, split: bool, meet: bool) -> list[Process]:
+    name, role, actions = at.role, at.role, at.actions
     if role != MAIN:
         return [Process(name, cta, role, 0, 1, tuple(actions))]
     warps = function.plan.warps
     groups = max(1, warps // WARPGROUP)
+    turns = at.teams if at.teams > 1 else groups
     out = []
     for group in range(groups):
-        mine = [Action(Act.PASS, a=(group + 1) % groups, line=a.line) if a.kind is Act.PASS else a for a in actions]
-        if group == groups - 1 and any(a.kind is Act.TAKE for a in actions):
+        turn = at.team if at.teams > 1 else group
+        mine = [Action(Act.PASS, a=(turn + 1) % turns, line=a.line) if a.kind is Act.PASS else a for a in actions]
+        if turn == turns - 1 and any(isinstance(op, ops.warpgroup.TakeTurn) for op in function.walk()):
             mine.insert(0, Action(Act.PASS, a=0))
         if meet:
             mine.append(Action(Act.CLUSTER))
@@ -403,10 +449,10 @@ def _processes(
             mine = [a for a in mine if not (a.kind is Act.STORE and a.a == 1)]
         size = warps // groups
         for part, count in enumerate((1, size - 1) if split and size > 1 else (size,)):
-            label = f"{name} {group}" if groups > 1 else name
+            label = " ".join([name] + [f"{at.team}"] * (at.teams > 1) + [f"{group}"] * (groups > 1))
             own = [a for a in mine if not (part and a.kind is Act.STORE and a.a == 1)]
             label = f"{label} ({'one warp' if part == 0 else 'other warps'})" if split and size > 1 else label
-            out.append(Process(label, cta, role, group, count, tuple(own)))
+            out.append(Process(label, cta, role, group, count, tuple(own), at.team))
     return out
 
 

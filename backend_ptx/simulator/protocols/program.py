@@ -36,13 +36,15 @@ class Act(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One action: on `places` (an mbarrier or slots, by kind), with a number `a`; `line` is the user's."""
+    """One action: on `places` (an mbarrier or slots, by kind), with a number `a`; `line` is the user's. `phase`: how
+    many phases are complete after a wait that comes after others, which other warps make."""
 
     kind: Act
     places: tuple[Place, ...] = ()
     a: int = 0
     ctas: int = 1
     line: int = field(default=0, compare=False)
+    phase: int | None = None
 
     def __str__(self) -> str:
         where = ", ".join(f"{name.split('@')[0]}[{slot}]" for name, slot in self.places)
@@ -63,17 +65,20 @@ class Process:
     group: int
     warps: int
     actions: tuple[Action, ...]
+    team: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
     """The processes of all CTAs of a cluster. `counts`: arrivals that complete a phase of each ring of mbarriers.
-    `extents`: first byte and end of each slot in shared memory."""
+    `extents`: first byte and end of each slot in shared memory. `teams`: of warps of the main role, which
+    run blocks in turns; at barriers only the threads of one meet."""
 
     processes: tuple[Process, ...]
     counts: tuple[tuple[str, int], ...]
     extents: tuple[tuple[Place, tuple[int, int]], ...]
     main: str
+    teams: int = 1
 
     def key(self) -> object:
         """Equal for protocols that differ in names, places of buffers that nothing shares, and the unit of bytes."""
@@ -86,9 +91,9 @@ class Protocol:
         def keys(process: Process) -> Iterator[object]:
             for a in process.actions:
                 amount = a.a // unit if a.kind in (Act.EXPECT, Act.COPY) else a.a
-                yield a.kind, tuple((number(n), s) for n, s in a.places), amount, a.ctas
+                yield a.kind, tuple((number(n), s) for n, s in a.places), amount, a.ctas, a.phase
 
-        programs = tuple((p.cta, p.role, p.group, p.warps, tuple(keys(p))) for p in self.processes)
+        programs = tuple((p.cta, p.role, p.team, p.group, p.warps, tuple(keys(p))) for p in self.processes)
         overlaps = frozenset(
             (number(a[0]), a[1], number(b[0]), b[1]) for a, (low, high) in self.extents
             for b, (first, end) in self.extents if a[0] != b[0] and low < end and first < high)

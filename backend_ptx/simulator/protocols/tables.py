@@ -4,7 +4,7 @@ phase it waits. Processes are straight lines, so these are tables by position.""
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tilewright.backend_ptx.simulator.protocols.program import Act, Action, Place, Process
 
@@ -69,15 +69,9 @@ class Tables:
         return ((i, a) for i, a in enumerate(self.process.actions) if a.kind in kinds)
 
     def _find_targets(self) -> None:
-        """A wait for the parity of the wait before it means the same phase; else the next one of that parity."""
-        last: dict[Place, int] = {}
-        for i, a in self._steps(Act.WAIT):
-            [barrier] = a.places
-            target = last.get(barrier, -1)
-            while target < 0 or target & 1 == a.a:
-                target += 1
-            self.targets[i] = last[barrier] = target
-            self.waits.setdefault(barrier, []).append(i)
+        self.targets = targets_of(self.process.actions)
+        for i in self.targets:
+            self.waits.setdefault(self.process.actions[i].places[0], []).append(i)
 
     def _find_fills(self) -> None:
         number: dict[Place, int] = {}
@@ -128,6 +122,20 @@ class Tables:
                 self.reads.setdefault(place, []).append(read)
                 if is_shared(a):
                     self.shared_reads.setdefault(place, []).append(read)
+
+
+def targets_of(actions: Sequence[Action]) -> dict[int, int]:
+    """By position of a wait, the complete phases that it means. A wait for the parity of the wait before it means the
+    same phase; else the next one of that parity; unless it says which."""
+    last: dict[Place, int] = {}
+    found: dict[int, int] = {}
+    for i, a in enumerate(actions):
+        if a.kind is Act.WAIT:
+            target = last.get(a.places[0], -1)
+            while target < 0 or target & 1 == a.a:
+                target += 1
+            found[i] = last[a.places[0]] = target if a.phase is None else a.phase
+    return found
 
 
 def is_shared(action: Action) -> bool:

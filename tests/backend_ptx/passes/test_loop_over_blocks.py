@@ -11,9 +11,12 @@ import pytest
 
 import tilewright as ct
 from tilewright.backend_ptx.abi import Lowered
-from tilewright.backend_ptx.lower import lower_function
+from tilewright.backend_ptx.lower import emit_function, lower_function
+from tilewright.backend_ptx.ops.shared import SharedAlloc
+from tilewright.backend_ptx.ops.warpgroup import PassTurn, SkippedBlocks, TakeTurn
+from tilewright.backend_ptx.passes.pressure import choose_warps
 from tilewright.backend_ptx.pipeline import run_passes
-from tilewright.backend_ptx.simulator.entry import simulate_lowered
+from tilewright.backend_ptx.simulator import SimError, simulate_lowered
 from tilewright.backend_ptx.targets import get_target
 from tilewright.interp import compile_function
 from tilewright.tileir.core import Function
@@ -92,13 +95,19 @@ def function(kernel: Any, args: Any, target: str) -> Function:
     return f
 
 
+def machine(kernel: Any, args: Any) -> Function:
+    f = function(kernel, args, "sm_90a")
+    run_passes(f, get_target("sm_90a"))
+    return f
+
+
 def lowered(kernel: Any, args: Any, target: str = "sm_90a") -> Lowered:
     return lower_function(function(kernel, args, target), get_target(target))
 
 
-@pytest.mark.parametrize(("grid", "k"), [((3, 2, 2), 80), ((2, 1, 1), 48), ((1, 1, 1), 16)], ids=str)
-@pytest.mark.parametrize("schedule", ["inorder", "random"])
-def test_blocks_of_a_grid_are_iterations(schedule: Any, grid: tuple[int, int, int], k: int) -> None:
+@pytest.mark.parametrize(("grid", "k", "schedule"), [
+    ((3, 2, 2), 80, "random"), ((2, 1, 1), 48, "inorder"), ((1, 1, 1), 16, "random")], ids=str)
+def test_blocks_of_a_grid_are_iterations(grid: tuple[int, int, int], k: int, schedule: Any) -> None:
     """Two CTAs run all blocks, with one ring for all of them."""
     a, b, c = arrays(grid[2], TM * grid[0] - 5, TN * grid[1] - 16, k)
     made = lowered(plain, (a, b, c))
@@ -149,3 +158,104 @@ def test_operands_that_threads_turn(along_k: bool, looped: bool) -> None:
 
 def test_where_nothing_fills_rings() -> None:
     assert not lowered(plain, arrays(1, 256, 64, 64), "sm_80").looped
+
+
+@ct.tile_kernel
+def centred(a, b, c):
+    """Warps exchange sums of columns before they store."""
+    i, j = ct.bid(0), ct.bid(1)
+    acc = product(a, b, 0, i, j, ct.num_tiles(a, 2, (1, TM, TK)))
+    ct.store(c, (0, i, j), acc - ct.sum(acc, axis=1, keepdims=True))
+
+
+def centre(tiles: Any) -> Any:
+    parts = tiles.reshape(-1, TM, tiles.shape[1])
+    return (parts - parts.sum(axis=1, keepdims=True)).reshape(tiles.shape)
+
+
+@pytest.fixture
+def turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Teams of warps run small tiles, too, which are soon simulated."""
+    monkeypatch.setattr(choose_warps, "_turns_pay", lambda c, products, much: True)
+
+
+@pytest.mark.usefixtures("turns")
+@pytest.mark.parametrize(("blocks", "k", "schedule"), [(5, 112, "random"), (4, 256, "inorder"), (3, 16, "random")])
+def test_two_teams_of_warps_run_blocks_in_turns(blocks: int, k: int, schedule: Any) -> None:
+    """Each has its own buffers and barriers, and goes on in the ring behind what the other one reads of it."""
+    a, b, c = arrays(1, TM * blocks, TN, k)
+    f = machine(centred, (a, b, c))
+    assert f.plan.teams == 2 and f.plan.roles[0].warps == 2 * f.plan.warps
+    simulate_lowered(emit_function(f, get_target("sm_90a")), (blocks,), (a, b, c), schedule=schedule, seed=blocks)
+    np.testing.assert_array_equal(c[0], centre(a[0].astype(np.float32) @ b[0].astype(np.float32)))
+
+
+def one_buffer(f: Function) -> None:
+    for op in f.walk():
+        if isinstance(op, SharedAlloc):
+            op.each = False
+
+
+def no_turns(f: Function) -> None:
+    for block in [f.body, *(block for op in f.walk() for block in op.blocks)]:
+        block.ops = [op for op in block.ops if not isinstance(op, TakeTurn | PassTurn)]
+
+
+def next_block(f: Function) -> None:
+    """The second team goes on where the first does."""
+    for op in f.walk():
+        if isinstance(op, SkippedBlocks):
+            op.first = False
+
+
+def early_pass(f: Function) -> None:
+    """The next team begins while this one still waits for tiles."""
+    blocks = [f.body, *(block for op in f.walk() for block in op.blocks)]
+    [block] = (block for block in blocks if any(isinstance(op, TakeTurn) for op in block.ops))
+    [passed] = (op for op in block.ops if isinstance(op, PassTurn))
+    block.ops.remove(passed)
+    block.ops.insert(1 + next(i for i, op in enumerate(block.ops) if isinstance(op, TakeTurn)), passed)
+
+
+@pytest.mark.usefixtures("turns")
+@pytest.mark.parametrize("defect", [one_buffer, no_turns, next_block, early_pass], ids=lambda f: f.__name__)
+def test_defects_of_teams_are_found(defect: Any) -> None:
+    a, b, c = arrays(1, 3 * TM, TN, 512)
+    f = machine(centred, (a, b, c))
+    defect(f)
+    with pytest.raises((SimError, AssertionError)):
+        simulate_lowered(emit_function(f, get_target("sm_90a")), (3,), (a, b, c), schedule="random", seed=1)
+        np.testing.assert_array_equal(c[0], centre(a[0].astype(np.float32) @ b[0].astype(np.float32)))
+
+
+@ct.tile_kernel
+def bent(a, b, bias, c, tm: ct.Constant[int], tn: ct.Constant[int], tk: ct.Constant[int], much: ct.Constant[bool]):
+    i, j = ct.bid(0), ct.bid(1)
+    acc = ct.zeros((tm, tn), ct.float32)
+    for k in range(ct.num_tiles(a, 1, (tm, tk))):
+        acc = ct.mma(ct.load(a, (i, k), (tm, tk)), ct.load(b, (k, j), (tk, tn)), acc)
+    if much:
+        acc = acc + ct.load(bias, j, tn)
+        acc = acc * ct.sigmoid(acc) * ct.tanh(acc)
+    ct.store(c, (i, j), acc.astype(c.dtype))
+
+
+@pytest.mark.parametrize(("tile", "much", "hints", "teams", "warps"), [
+    ((128, 128, 64), False, {}, 2, 4), ((64, 256, 64), False, {}, 2, 4), ((64, 128, 64), False, {}, 2, 4),
+    ((128, 128, 64), True, {}, 2, 8),
+    ((128, 256, 64), False, {}, 1, 8),  # the registers of an SM hold one such accumulator
+    ((128, 128, 32), False, {}, 1, 4),  # two CTAs fit an SM
+    ((256, 64, 64), False, {}, 1, 4),  # narrow MMAs
+    ((128, 128, 64), False, {"occupancy": 2}, 1, 4), ((128, 128, 64), True, {"num_ctas": 2}, 1, 4),
+], ids=str)
+def test_who_runs_in_turns(tile: Any, much: bool, hints: dict[str, int], teams: int, warps: int) -> None:
+    a, b = np.zeros((1024, 512), ml_dtypes.bfloat16), np.zeros((512, 1024), ml_dtypes.bfloat16)
+    args = a, b, np.zeros(1024, np.float32), np.zeros((1024, 1024), ml_dtypes.bfloat16), *tile, much
+    plan = machine(bent.replace_hints(**hints), args).plan
+    assert (plan.teams, plan.warps) == (teams, warps)
+
+
+def test_blocks_whose_loops_differ_are_run_by_all_warps(turns: None) -> None:
+    """What the other team skips of a ring is the same number for all blocks."""
+    assert machine(plain, arrays(2, 3 * TM, TN, 32)).plan.teams == 2
+    assert machine(nested, arrays(2, 3 * TM, TN, 32)).plan.teams == 1

@@ -41,7 +41,7 @@ class Made:
             warps=limits.warps or 4, threads=128, cluster=limits.ctas or 1, slots=limits.max_stages or 3,
             largest=limits.max_exchange or 65536, depth=64, registers=150, register_cap=128, unit=unit,
             next_unit=next_unit, reallocates=limits.allow_register_reallocation, resident=limits.max_occupancy or 4,
-            split=False, early=False, reduces=False, looped=False)
+            split=False, early=False, reduces=False, looped=False, teams=False)
 
 
 def refuse(rejected: Callable[[Limits], Rejection | None]) -> Callable[[Made], Rejection | None]:

@@ -10,6 +10,7 @@ from catalogue import clusters, hopper
 from support.protocols import Kernel, explored, kernels, machine_ir
 
 from tilewright.backend_ptx import ops
+from tilewright.backend_ptx.passes.pressure import choose_warps
 from tilewright.backend_ptx.simulator.protocols import (
     Act,
     Action,
@@ -167,6 +168,48 @@ def test_defects_of_threads_and_turns_are_found() -> None:
     ):
         with pytest.raises(ViolationError, match=message):
             explore(edited(protocol, "consumer", without(kind, 1)))
+
+
+def early_pass(actions: list[Action]) -> list[Action]:
+    """Each turn is yielded as soon as it is taken. The last team yields the first one before all."""
+    first, rest = (actions[:1], actions[1:]) if actions[0].kind is Act.PASS else ([], actions)
+    passes = iter([a for a in rest if a.kind is Act.PASS])
+    kept = [a for a in rest if a.kind is not Act.PASS]
+    return first + [b for a in kept for b in ((a, next(passes)) if a.kind is Act.TAKE else (a,))]
+
+
+TEAMS: dict[str, tuple[Edit, str]] = {
+    "no turns": (
+        lambda actions: [a for a in actions if a.kind is not Act.TAKE], "have landed|second time|phases ahead"),
+    "turns that end too early": (early_pass, "have landed|phases ahead"),
+    "a turn that is kept": (without(Act.PASS), "deadlock|ends"),
+    "a slot of the other team": (changed(Act.READ, next_slot, 2), "landed|filled again|finished reading"),
+    "a slot of the other team is released": (changed(Act.ARRIVE, next_slot, 0), "deadlock|finished reading|2 phases"),
+}
+
+
+@pytest.fixture(params=[None, 8], ids=str)
+def teams(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Kernel:
+    """A kernel with small tiles whose blocks are run in turns by two teams of four or eight warps."""
+    monkeypatch.setattr(choose_warps, "_turns_pay", lambda c, products, much: True)
+    case = CASES["int8-nk"]
+    kernel = case.kernel.replace_hints(num_worker_warps=request.param)
+    found = Kernel("teams", machine_ir(replace(case, kernel=kernel)))
+    assert (found.function.plan.teams, found.function.plan.warps) == (2, request.param or 4)
+    return found
+
+
+def test_no_interleaving_of_teams_fails(teams: Kernel) -> None:
+    """For numbers of blocks and of iterations of each; parities come again after twelve."""
+    for trips in ((0,), (1,), (1, 9), (2, 3), (3, 5), (4, 6), (5, 7), (3, 12), (3, 0)):
+        explore(teams.protocol(*trips, split=trips == (2, 3)))
+
+
+@pytest.mark.parametrize("defect", TEAMS)
+def test_defects_of_teams_are_found(defect: str, teams: Kernel) -> None:
+    edit, message = TEAMS[defect]
+    with pytest.raises(ViolationError, match=message):
+        explore(edited(teams.protocol(5, 8), "consumer", edit))
 
 
 def test_defects_of_clusters_are_found() -> None:
