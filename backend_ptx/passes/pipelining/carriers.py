@@ -57,7 +57,8 @@ class Tma(Carrier):
     announced = False
 
     def read_at_once(self, transfer: Transfer) -> Sequence[Op]:
-        return transfer.conversions  # so that the slot is free early
+        """What only threads read, before the iteration waits for MMAs, and so that the slot is free early."""
+        return transfer.conversions or ([] if transfer.stages else [transfer.source])
 
     def allocate(self, b: Builder) -> None:
         super().allocate(b)
