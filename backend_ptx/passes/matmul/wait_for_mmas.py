@@ -48,6 +48,7 @@ from tilewright.tileir.iterations import edges
 from tilewright.tileir.ops.arith import Constant, Lt
 from tilewright.tileir.ops.control import For, If, Yield
 from tilewright.tileir.ops.shape import Permute
+from tilewright.tileir.passes.add_late import add_late
 from tilewright.tileir.passes.start_early import start_early
 from tilewright.tileir.types import SharedType
 
@@ -63,10 +64,11 @@ def wait_for_mmas(c: Compilation) -> Preserved:
     function = c.function
     if not any(is_outstanding(op) for op in function.walk()):
         return ALL
-    users = c.uses
     loops = [op for op in function.walk() if isinstance(op, For)]
     bound = {b.loop for b in bounds(function, c.target) if b.pipe == TENSOR and c.limits.early_mmas}
     early = bound.difference(edges([loop for loop in loops if loop in bound]))
+    add_late(c, [loop for loop in loops if loop in early], lambda op: isinstance(op, Product) and bool(_writers(op)))
+    users = c.uses
     moved = [loop for loop in loops if loop in early and start_early(loop.loop, is_outstanding)]
     kept = {loop.loop: found for loop in loops if (found := in_flight(loop, users, loop in early))}
     _Waits(users, kept).visit(function.body)
@@ -98,7 +100,7 @@ def in_flight(loop: For, users: Users, early: bool) -> Kept:
         until += computed
         alone = users.get(yielded[i]) == [body.terminator] and yielded.count(yielded[i]) == 1
         late = not until or (early and not steps[0].unit.enter and (
-            until == computed or min(order[op] for op in until) > first))
+            min(until, key=order.__getitem__) in computed or min(order[op] for op in until) > first))
         if alone and late and len({step.unit for step in steps}) == 1:
             out[i] = steps[0].unit, until
     return out

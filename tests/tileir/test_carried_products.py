@@ -1,4 +1,4 @@
-"""Loops that carry a tile in the order of its axes in which they use it."""
+"""Loops that carry a tile in the order of its axes in which they use it, or what they add in the next iteration."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ import pytest
 from tilewright.interp import compile_function
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Function
+from tilewright.tileir.ops.arith import Add, Mul
 from tilewright.tileir.ops.control import For
 from tilewright.tileir.ops.shape import Permute
 from tilewright.tileir.parser import parse
+from tilewright.tileir.passes.add_late import add_late
 from tilewright.tileir.passes.carry_permuted import carry_permuted
 from tilewright.tileir.verifier import verify
 
@@ -72,3 +74,33 @@ def test_what_loops_carry(text: str, left: int) -> None:
     inside = [op for op in loops[-1].loop.ops if isinstance(op, Permute)]
     assert len(inside) == 1 + 2 * left, "that of what is loaded"
     np.testing.assert_array_equal(result(function), before)
+
+
+ADDED = """
+func @added(%x: array<?x4xf32, strides=4x1>, %y: array<?x4xf32, strides=4x1>) {
+  %zero: i32 = constant(value=0, type=tile<i32>)
+  %one: i32 = constant(value=1, type=tile<i32>)
+  %n: i32 = num_blocks(axis=1)
+  %acc: tile<8x4xf32> = constant(value=-0x0p+0, type=tile<8x4xf32>)
+  %last: tile<8x4xf32> = for(lower=%one, upper=%n, step=%one, init=(%acc)) .loop(%k: i32, %a: tile<8x4xf32>) {
+    %t: tile<8x4xf32> = load(array=%x, index=(%k, %zero), shape=(8, 4), steps=(8, 4), order=(0, 1))
+    %part: tile<8x4xf32> = mul(lhs=%t, rhs=%t)
+    %s: tile<8x4xf32> = add(lhs=%a, rhs=%part)
+    yield(values=(%s))
+  }""" + TAIL
+
+
+@pytest.mark.parametrize("iterations", [0, 1, 4])
+def test_parts_are_added_in_the_next_iteration(iterations: int) -> None:
+    """To the same bits: those of -0.0 where there is no iteration, too."""
+    x = np.random.default_rng(5).standard_normal((40, 4)).astype(np.float32)
+    out = [np.ones((8, 4), np.float32) for _ in range(2)]
+    function = parse(ADDED)
+    grid = (1, iterations + 1, 1)
+    compile_function(function).run(grid, [x, out[0]])
+    [loop] = [op for op in function.walk() if isinstance(op, For)]
+    add_late(Unit(function), [loop], lambda op: isinstance(op, Mul))
+    verify(function)
+    compile_function(function).run(grid, [x, out[1]])
+    assert [type(op) for op in loop.loop.ops[1:3]] == [Add, Mul]
+    np.testing.assert_array_equal(out[0].view(np.int32), out[1].view(np.int32))
