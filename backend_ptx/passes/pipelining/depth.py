@@ -84,7 +84,7 @@ class Depths:
     def of_kernel(self, rings: Sequence[Ring], filled: Collection[Op]) -> Decision:
         """As many slots as fit for all rings. `filled`: the operands that threads stage into slots of the remaining
         memory."""
-        replaced = {s for r in rings for c in r.channels for t in c.transfers for s in t.stages}
+        replaced = {op for r in rings for c in r.channels for t in c.transfers for op in (*t.stages, *t.conversions)}
         total = sum(r.bytes for r in rings)
         other = other_bytes(self.function, replaced)
         room = shared_of_cta(self.c.hints.occupancy, self.target) - other
