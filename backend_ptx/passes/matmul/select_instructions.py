@@ -91,8 +91,9 @@ def _read_across(op: Mma, c: Compilation) -> Across | None:
 
 def _kind(op: Mma, c: Compilation, swapped: bool = False) -> str | None:
     """The kind of wgmma that computes an MMA, if the target has it and the hints ask for whole warpgroups."""
-    whole = Wgmma.unit.name in c.target.matrix_units and (c.hints.num_worker_warps or WARPS) % WARPS == 0
-    return warpgroup_kind(op, c.target, swapped) if whole else None
+    there = _by_warpgroups in map(SELECTIONS.get, c.target.matrix_units)
+    whole = (c.hints.num_worker_warps or WARPS) % WARPS == 0
+    return warpgroup_kind(op, c.target, swapped) if there and whole else None
 
 
 def _rule(rewriter: Rewriter, op: Mma, c: Compilation, across: Mapping[Mma, Across]) -> None:
