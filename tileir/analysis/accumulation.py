@@ -14,12 +14,10 @@ from tilewright.tileir.ops.memory import Gather, Load
 
 def only_adds_up(unit: Unit, products: Collection[Any], fed: Collection[Op], length: int) -> bool:
     """Whether each product adds to what its counted loop carries, where all loads are `fed` by others than the threads,
-    and have rows that are multiples of `length` elements (threads may gather beside them); and whether the order of
-    blocks means nothing."""
+    and have rows that are multiples of `length` elements; and whether the order of blocks means nothing."""
     loops: Mapping[Any, list[Op]] = {op: unit.around(op) for op in products}
     return bool(products) and not is_ordered(unit) and all(
         found and all(isinstance(loop, For) for loop in found) and op.acc in found[0].blocks[0].params
-        and any(load in fed for load in found[-1].inside())
-        and all(isinstance(load, Gather) or (load in fed and load.array.type.rows_are_multiples(length))
+        and all(load in fed and load.array.type.rows_are_multiples(length)
                 for load in found[-1].inside() if isinstance(load, Load | Gather))
         for op, found in loops.items())

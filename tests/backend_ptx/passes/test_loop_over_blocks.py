@@ -134,16 +134,6 @@ def test_products_in_loops_of_loops() -> None:
     np.testing.assert_array_equal(c[0], (a.astype(np.float32) @ b.astype(np.float32)).sum(axis=0))
 
 
-@pytest.mark.parametrize("schedule", ["inorder", "random"])
-def test_rows_that_threads_gather(schedule: Any) -> None:
-    """Beside tiles that TMA brings; the rows of the last block begin before the array does."""
-    a, b, c = arrays(1, 3 * TM - 8, TN, 3 * TK)
-    made = lowered(gathered, (a, b, c))
-    simulate_lowered(made, (3,), (a, b, c), schedule=schedule, seed=1)
-    assert made.looped
-    np.testing.assert_array_equal(c, a.astype(np.float32) @ b.astype(np.float32))
-
-
 def test_in_the_interpreter_each_block_has_one_iteration() -> None:
     a, b, c = arrays(2, TM, 2 * TN, 48)
     f = function(plain, (a, b, c), "sm_90a")
@@ -152,10 +142,10 @@ def test_in_the_interpreter_each_block_has_one_iteration() -> None:
     np.testing.assert_array_equal(c, a.astype(np.float32) @ b.astype(np.float32))
 
 
-@pytest.mark.parametrize("kernel", [persistent, triangular, once, added], ids=lambda k: k.__name__)
+@pytest.mark.parametrize("kernel", [persistent, triangular, once, added, gathered], ids=lambda k: k.__name__)
 def test_others_keep_a_block_for_each_cta(kernel: Any) -> None:
-    """Those that loop over tiles themselves, whose blocks take different times, that fill no ring, or that may wait for
-    each other."""
+    """Those that loop over tiles themselves, whose blocks take different times, that fill no ring, that may wait for
+    each other, or whose threads gather."""
     assert not lowered(kernel, arrays(1, 3 * TM, TN, 3 * TK)).looped
 
 
