@@ -61,10 +61,10 @@ def rows_and_width(x: Array, n: int) -> tuple[int, int] | None:
     return max(1, WORDS_PER_BLOCK // width), width
 
 
-def strip(length: int, inner: int, words: int = WORDS_PER_BLOCK) -> tuple[int, int]:
+def strip(length: int, inner: int, words: int = WORDS_PER_BLOCK, widest: int = 64) -> tuple[int, int]:
     """A tile (along, across) of a view whose last axis is `inner` long: at least a sector of memory across where there
-    is that much, the rest along. Both are powers of two."""
-    across = min(inner, 64)
+    is that much, `widest` at most, the rest along. All are powers of two."""
+    across = min(inner, widest)
     return max(1, min(length, words // across)), across
 
 

@@ -251,6 +251,16 @@ def test_runs_of_keys() -> None:
     assert found.tolist() == [1, 2, 0] and sums.shape == (3, 0) and runs == 2
 
 
+def test_transforms_of_arrays_that_broadcast() -> None:
+    """Grids of one to three axes, and numbered blocks beyond."""
+    x = maker(np.float32)
+    for one, other in (((5,), (5,)), ((3, 700), (700,)), ((3, 700), (3, 1)), ((2, 3, 5), (1, 3, 1)), ((), ()),
+                       ((0, 3), (3,)), ((2, 3, 4, 5), (2, 1, 4, 1)), ((2, 3, 4, 5, 2), (1, 3, 1, 5, 1)),
+                       ((2, 1, 5, 1), (1, 4, 1, 3))):
+        a, b = x(*one), x(*other)
+        np.testing.assert_allclose(tk.transform(lambda s, t: s * t + 1.0, a, b), a * b + 1, atol=1e-6)
+
+
 def test_samples_have_their_probabilities() -> None:
     """5000 draws of one row: within four standard deviations."""
     share = np.array([0.5, 0.2, 0.05, 0.25])

@@ -80,6 +80,7 @@ def reductions(x: Make) -> Iterator[Case]:
     yield "reduce", (x(50000), "sum")
     yield "reduce", (x(600, 300), "sum", (1,))  # two rows in a block
     yield "reduce", (x(1100, 3), "max", (1,))
+    yield "reduce", (x(600, 150), "sum", (0,))  # in parts
     for op in ("mean", "prod", "max", "min"):
         yield "reduce", (x(3, 4, 5), op, (1,), True)
         yield "reduce", (x(9, 3), op)

@@ -55,13 +55,16 @@ def tile_of(x, place, shape, shared):
 @tw.tile_kernel
 def transform_tiles(values, out, function: tw.Constant[Any], shared: tw.Constant[Any], shape: tw.Constant[Any]):
     """out = function(*values): arrays of one rank, and numbers. shared[k][a]: whether array k is broadcast along axis
-    a; shared[k] is None for a number."""
-    left = tw.bid(0)
-    place = ()
-    for axis in tw.static_iter(range(len(shape) - 1, -1, -1)):
-        tiles = tw.cdiv(out.shape[axis], shape[axis])
-        place = (left % tiles, *place)
-        left = left // tiles
+    a; shared[k] is None for a number. The axes of the grid are those of the arrays, the last one first, up to three:
+    divisions would take longer than the rest."""
+    if len(shape) <= 3:
+        place = tuple(tw.bid(axis) for axis in range(len(shape) - 1, -1, -1))
+    else:
+        place, left = (), tw.bid(0)
+        for axis in tw.static_iter(range(len(shape) - 1, -1, -1)):
+            tiles = tw.cdiv(out.shape[axis], shape[axis])
+            place = (left % tiles, *place)
+            left = left // tiles
     tiles = tuple(tile_of(values[k], place, shape, shared[k]) for k in range(len(shared)))
     result = function(*tiles)
     store_as(out, place, tw.broadcast_to(result, shape))

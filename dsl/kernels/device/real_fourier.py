@@ -58,7 +58,7 @@ def real_rows(x: Rows, out: Spectra, scale: tw.Constant[float], factor: tw.Const
     i, h = tw.bid(0), x.shape[1]
     v = transforms(pair(load_wide(x, (i, 0, 0), (rows, h, 2)), (rows, h), False), radices, 1, None)
     k = tw.arange(h, dtype=tw.int32)[None, :]
-    other = tuple(tw.roll(tw.flip(t, 1), 1, axis=1) for t in tw.static_iter(v))
+    other = tuple(tw.take(t, -tw.arange(h, dtype=tw.int32), 1) for t in tw.static_iter(v))
     found = inner_times(of_real(v, other, k, 2 * h, scale), k, factor)
     store_as(out.slice(1, 0, h), (i, 0, 0), unpaired(found, (rows, h, 2), False, 1))
     store_last(out, (i, h, 0), tuple(t.extract((0, 0), (rows, 1)) for t in tw.static_iter(v)), scale)
