@@ -36,6 +36,7 @@ class Builder(Arithmetic):
 
     def __init__(self, pairs: bool = False) -> None:
         super().__init__(WIDE - {"float"} if pairs else WIDE)
+        self._phis: list[Phi] = []
 
     # ---- memory ------------------------------------------------------------------------------------------
 
@@ -149,6 +150,7 @@ class Builder(Arithmetic):
         name = f"%v{self._next}"
         phi = WidePhi(elem, n, name) if wide else Phi(Val(elem, n, name))
         self.lines.append(phi)
+        self._phis.append(phi)
         return phi
 
     def phis(self, like: Sequence[Val]) -> list[Phi]:
@@ -178,7 +180,6 @@ class Builder(Arithmetic):
 
     def text(self) -> str:
         """The body, from `entry:` to the last line."""
-        for line in self.lines:
-            if isinstance(line, Phi):
-                line.settle()
+        for phi in self._phis:
+            phi.settle()
         return "entry:\n" + "\n".join(filter(None, map(str, [*self._prologue, *self.lines]))) + "\n"

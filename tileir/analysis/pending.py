@@ -77,6 +77,8 @@ class _Walk:
         return state
 
     def _op(self, op: Op, state: State) -> State:
+        if not (op.effectful or op._body_fields):
+            return state
         if isinstance(op, If):
             then, orelse = self.block(op.then, dict(state)), self.block(op.orelse, dict(state))
             return _join(then, orelse)
@@ -84,8 +86,6 @@ class _Walk:
             return self._loop([op.loop], self._before_loop(op, state))
         if isinstance(op, While):
             return self._loop([op.before, op.after], self._before_loop(op, state))
-        if not op.effectful:
-            return state
         effects = self.effects(op)
         for completion in effects.completes:
             state = _changed(state, partial(_landed, completion))

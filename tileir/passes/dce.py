@@ -54,8 +54,12 @@ class _Liveness:
         if parent is not None:
             self._owner[block] = parent
         for op in block.ops:
-            inside = [self._find_roots(inner, op) for inner in op.blocks] if op._body_fields else ()
-            if op.acts or any(inside) or (op.terminator and parent is None) or awaited(op):
+            if op._body_fields:
+                inside = [self._find_roots(inner, op) for inner in op.blocks]
+                needed = any(inside) or op.acts or bool(awaited(op))
+            else:
+                needed = op.acts or (op.terminator and parent is None)
+            if needed:
                 self.need_op(op)
                 found = True
         return found
