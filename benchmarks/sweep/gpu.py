@@ -61,14 +61,15 @@ def run_on_gpu(count: int, seed: int, jobs: int, limit: float, seconds: float, o
 
     for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
         os.environ.setdefault(threads, "1")  # there is a process for each core already
-    devices = os.environ.get(VISIBLE, "").split(",") if os.environ.get(VISIBLE) else map(str, range(device_count()))
+    visible = os.environ.get(VISIBLE)
+    devices = (visible.split(",") if visible else [str(number) for number in range(device_count())])[:device_count()]
     chosen = {c.number: c for c in drawn(count, seed, get_device(0).target.name)}
     start = time.monotonic()
 
     def until(share: float, cases: Iterable[Case]) -> Iterator[Case]:
         return (case for case in cases if time.monotonic() < start + share * seconds)
 
-    with Workers(jobs, limit, tuple(devices)) as workers:
+    with Workers(jobs, limit, devices) as workers:
         results = {r.number: r for r in workers.run(until(2 / 3, chosen.values()), check)}
         right = [chosen[r.number] for r in results.values() if r.status == OK]
         results |= {r.number: r for r in workers.again(until(1, right), timed)}

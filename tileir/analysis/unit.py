@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
+from itertools import chain
 from typing import Any, Final, TypeVar
 
 from tilewright.tileir.analysis.effects import Dependences
@@ -89,12 +90,12 @@ class Unit:
 
     @property
     def kinds(self) -> frozenset[type[Op]]:
-        """The classes of the function's ops."""
+        """The classes of the function's ops, with their base classes."""
         return self._ask(Analysis.KINDS, _kinds)
 
     def has(self, *classes: type[Op]) -> bool:
         """Whether the function has an op of one of these classes."""
-        return any(issubclass(kind, classes) for kind in self.kinds)
+        return not self.kinds.isdisjoint(classes)
 
     def _ask(self, analysis: Analysis, find: Callable[[Function], T]) -> T:
         found: T | None = self._known.get(analysis)
@@ -119,4 +120,4 @@ class Unit:
 
 
 def _kinds(function: Function) -> frozenset[type[Op]]:
-    return frozenset({type(op) for op in function.walk()})
+    return frozenset(chain.from_iterable(cls.__mro__ for cls in {type(op) for op in function.walk()}))

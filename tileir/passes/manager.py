@@ -37,7 +37,7 @@ def check_order(recipe: Sequence[Pass[U]], order: Sequence[Order[U]]) -> None:
 
 
 def name_of(step: Pass[U]) -> str:
-    return getattr(step, "__name__", repr(step))
+    return getattr(step, "__name__", None) or repr(step)
 
 
 @dataclass(frozen=True)
