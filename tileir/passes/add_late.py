@@ -26,8 +26,8 @@ from tilewright.tileir.ops.arith import Add, Constant
 from tilewright.tileir.ops.control import For
 
 
-def add_late(unit: Unit, loops: Sequence[For], runs: Callable[[Op], bool]) -> None:
-    """In these loops, the results of ops that `runs` holds for, and that are floats."""
+def add_late(unit: Unit, loops: Sequence[For], is_beside: Callable[[Op], bool]) -> None:
+    """In these loops, the results of ops that `is_beside` holds for, and that are floats."""
     for loop in loops:
         for number, value in enumerate(loop.loop.terminator.operands):
             add, param = value.op, loop.loop.params[1 + number]
@@ -35,7 +35,7 @@ def add_late(unit: Unit, loops: Sequence[For], runs: Callable[[Op], bool]) -> No
                 continue
             [part] = {*add.operands} - {param} or {param}
             here = part.op in loop.loop.ops and add in loop.loop.ops
-            if here and part.op is not None and runs(part.op) and all(
+            if here and part.op is not None and is_beside(part.op) and all(
                     len(unit.uses[v]) == 1 for v in (param, part, value)):
                 _delay(unit, loop, number, add, part.op)
                 unit.forget(NONE)
