@@ -105,8 +105,12 @@ def longest_first(axis: int) -> Decision:
     return Decision("block_order", f"from the last block of axis {axis}", "later blocks have more iterations")
 
 
-def together(first: int, size: int | None, second: int | None, share: float) -> Decision:
-    """`share`: of the bytes that blocks that run together would read and write in the order of numbers."""
+def together(first: int, size: int | None, second: int | None, share: float | None) -> Decision:
+    """`share`: of the bytes that blocks that run together would read and write in the order of numbers; None where the
+    longest blocks come first instead."""
+    if share is None:
+        how = f"those of axis {first} that run at once, along axis {second}"
+        return Decision("block_order", how, "the longest first")
     how = f"axis {first} fastest" if second is None else f"about {size} of axis {first} at a time, along axis {second}"
     return Decision("block_order", how, f"blocks that run together move {share:.2f} of the bytes")
 

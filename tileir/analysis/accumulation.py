@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from tilewright.tileir.analysis.shared_reads import is_ordered
+from tilewright.tileir.analysis.shared_reads import is_ordered, is_uneven
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Op
 from tilewright.tileir.ops.control import For
@@ -16,7 +16,7 @@ def only_adds_up(unit: Unit, products: Collection[Any], fed: Collection[Op], len
     """Whether each product adds to what its counted loop carries, where all loads are `fed` by others than the threads,
     and have rows that are multiples of `length` elements; and whether the order of blocks means nothing."""
     loops: Mapping[Any, list[Op]] = {op: unit.around(op) for op in products}
-    return bool(products) and not is_ordered(unit) and all(
+    return bool(products) and not (is_ordered(unit) or is_uneven(unit)) and all(
         found and all(isinstance(loop, For) for loop in found) and op.acc in found[0].blocks[0].params
         and all(load in fed and load.array.type.rows_are_multiples(length)
                 for load in found[-1].inside() if isinstance(load, Load | Gather))

@@ -39,8 +39,9 @@ class Line(NamedTuple):
 
 class SharedReads:
     """The reads of a function by axes of the grid. `written`: bytes that a block writes. `lines`: by axes, of the loads
-    of parameters. `ordered`: the order of blocks may mean something. `known` is False where a block reads the place of
-    a tile at a place of its own: blocks may then share more than can be seen."""
+    of parameters. `ordered`: the order of blocks may mean something. `uneven`: bounds of loops depend on the block.
+    `known` is False where a block reads the place of a tile at a place of its own: blocks may then share more than can
+    be seen."""
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
@@ -50,7 +51,7 @@ class SharedReads:
         self.lines: dict[Axes, list[Line]] = defaultdict(list)
         self.written = 0
         self.known = True
-        self.ordered = is_ordered(unit)
+        self.ordered, self.uneven = is_ordered(unit), is_uneven(unit)
         for op in unit.function.walk() if len(self.axes) > 1 and not self.ordered else ():
             self._add(op)
             if not self.known:
@@ -99,10 +100,14 @@ class SharedReads:
 
 
 def is_ordered(unit: Unit) -> bool:
-    """Whether the order of blocks may mean something: atomics and ordered accesses, loops that are not counted, and
-    loops whose bounds depend on the block."""
-    return any(isinstance(op, Atomic | While) or op.effects().ordered or (isinstance(op, For) and any(
-        isinstance(value.op, BlockId) for value in origins((op.lower, op.upper, op.step), unit.parents)))
+    """Whether the order of blocks may mean something: atomics and ordered accesses, and loops that are not counted."""
+    return any(isinstance(op, Atomic | While) or op.effects().ordered for op in unit.function.walk())
+
+
+def is_uneven(unit: Unit) -> bool:
+    """Whether bounds of loops depend on the block."""
+    return any(isinstance(op, For) and any(
+        isinstance(value.op, BlockId) for value in origins((op.lower, op.upper, op.step), unit.parents))
         for op in unit.function.walk())
 
 

@@ -10,8 +10,10 @@ from enum import Enum
 from typing import Any
 
 from tilewright.tileir.analysis.facts import Facts
+from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Value
 from tilewright.tileir.ops import arith, arrays, convert
+from tilewright.tileir.ops.control import For
 from tilewright.tileir.rules import RuleTable
 
 
@@ -54,6 +56,16 @@ class Trends:
         if rule is not None:
             return rule(op, self)
         return Trend.SAME if all(self.of(v) is Trend.SAME for v in op.operands) and not op.blocks else Trend.UNKNOWN
+
+
+def slope(unit: Unit, axis: int) -> Trend:
+    """Whether blocks along an axis have more and more iterations, or fewer: of some loops, and of none the other. Loops
+    with a step that is not constant walk over the grid, or over parts of an axis: their blocks have about as many."""
+    trends = Trends(axis, unit.facts)
+    found = {trends.of(loop.upper).beside(trends.of(loop.lower).opposite()) for loop in unit.function.walk()
+             if isinstance(loop, For) and isinstance(loop.step.op, arith.Constant) and trends.known[loop.step].low > 0}
+    ways = found & {Trend.GROWS, Trend.SHRINKS}
+    return ways.pop() if len(ways) == 1 else Trend.SAME
 
 
 _RULES: RuleTable[Callable[[Any, Trends], Trend]] = RuleTable("trend along the grid")

@@ -26,9 +26,15 @@ A grid of one axis that the kernel divides into rows itself, by %n // columns an
 (here the columns run fastest), if the blocks are a multiple of the columns; a kernel that computes its own groups
 has loads that depend on both and stays as it is.
 
+Where blocks have fewer and fewer iterations along one axis (a causal mask), the order decides how well blocks of
+different length fill the GPU. Row by row, only the last row ends a launch with short blocks: too few for all SMs. So as
+many rows as fit a wave are one group: all their longest blocks, then the next ones. What a group reads is no more than
+what a wave reads of rows that follow each other. Where rows lie side by side along a faster axis, the longest blocks
+are first already.
+
 A kernel may not depend on the order of its blocks unless one waits for another, which takes atomics: kernels with
-atomics or ordered accesses, with loops that are not counted, and with loops whose bounds depend on the block (where
-the order decides how well blocks of different length fill the GPU) keep the order of numbers.
+atomics or ordered accesses, and with loops that are not counted, keep the order of numbers, as do those whose loops'
+bounds depend on the block in another way.
 """
 
 from __future__ import annotations
@@ -40,6 +46,7 @@ from typing import NamedTuple
 
 from tilewright.tileir.analysis.facts import LARGEST_GRID
 from tilewright.tileir.analysis.shared_reads import Axes, SharedReads
+from tilewright.tileir.analysis.trends import Trend, slope
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved, Unit
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Op, Value
@@ -66,19 +73,21 @@ MOST = 2.0**30
 class Order(NamedTuple):
     """Blocks start in groups of `size` along axis `first`, each of all that lie side by side along axis `second`;
     without these two, all of axis `first` one after another. `share`: of the bytes that a wave moves in the order of
-    numbers."""
+    numbers; None where the longest blocks of all rows along `first` that fit a wave run first."""
 
     first: int
     size: int | None
     second: int | None
-    share: float
+    share: float | None
 
 
 def group_grid(unit: Unit, tell: Callable[[Order], None]) -> Preserved:
     """`tell` is called with what has been chosen."""
     reads = SharedReads(unit) if unit.has(BlockId) else None
-    chosen = None if reads is None or len(reads.axes) < 2 or reads.ordered or not reads.known else _choose(reads)
-    if reads is None or chosen is None:
+    if reads is None or len(reads.axes) < 2 or reads.ordered or not reads.known:
+        return ALL
+    chosen = _longest_first(reads) if reads.uneven else _choose(reads)
+    if chosen is None:
         return ALL
     coordinates, places = reads.coordinates, dict[int, Value]()
     top = Builder(Block(), unit.function.span)
@@ -119,8 +128,19 @@ def _choose(reads: SharedReads) -> Order | None:
                 if 1 < size < WAVE:
                     share = moved({first: size, second: WAVE / size}) / numbers
                     orders.append(Order(first, size, second, share))
-    best = min(orders, key=lambda order: order.share)
-    return best if best.share <= GAIN else None
+    shares = {order: order.share for order in orders if order.share is not None}
+    best = min(shares, key=shares.__getitem__)
+    return best if shares[best] <= GAIN else None
+
+
+def _longest_first(reads: SharedReads) -> Order | None:
+    """Where blocks have fewer and fewer iterations along one axis: all rows that a wave has room for begin with their
+    longest blocks, so that the last blocks of the launch are short ones; None where that is not known."""
+    falling = [axis for axis in reads.axes if slope(reads.unit, axis) is Trend.SHRINKS]
+    if len(falling) != 1 or not all(isinstance(value.op, BlockId) for value in reads.coordinates):
+        return None
+    first = next((axis for axis in reads.axes if axis > falling[0]), None)
+    return None if first is None else Order(first, WAVE, falling[0], None)
 
 
 def _depends(axes: Axes, first: int, second: int) -> tuple[bool, bool]:
@@ -171,6 +191,8 @@ class _Places:
             if order.first == 0 and len(counts) == 2:
                 size = b.value(arith.Shl(lhs=one, rhs=shift))
                 differs += [b.value(arith.Lt(lhs=size, rhs=counts[0])), b.value(arith.Lt(lhs=one, rhs=counts[1]))]
+            elif order.share is None and (order.first, order.second) == (1, 0):
+                differs.append(b.value(arith.Le(lhs=one, rhs=shift)))
         cond = reduce(lambda x, y: b.value(arith.And(lhs=x, rhs=y)), differs)
         with b.into() as then:
             found = self._found(shift, number, counts)
@@ -195,6 +217,8 @@ class _Places:
     def _shift(self, size: int, columns: Value) -> Value:
         """The logarithm of the blocks in a group."""
         b, least = self.b, min(size, SMALL)
+        if self.order.share is None:
+            return self._of_a_wave(columns)
         chosen = b.number(least.bit_length() - 1, uint32)
         line, across = (self._line(which) for which in ((True, False), (False, True)))
         if line is None or across is None:
@@ -208,6 +232,14 @@ class _Places:
             if least > size:
                 kept = b.value(arith.And(lhs=kept, rhs=read_again))
             chosen = b.value(arith.Select(cond=kept, lhs=b.number(least.bit_length() - 1, uint32), rhs=chosen))
+        return chosen
+
+    def _of_a_wave(self, columns: Value) -> Value:
+        """The logarithm of the rows that a wave has all blocks of: a power of two, or a part of one row."""
+        b, chosen = self.b, self.b.number(0, uint32)
+        for shift in range(1, WAVE.bit_length()):
+            fits = b.value(arith.Le(lhs=columns, rhs=b.number(WAVE >> shift, uint32)))
+            chosen = b.value(arith.Select(cond=fits, lhs=b.number(shift, uint32), rhs=chosen))
         return chosen
 
     def _line(self, which: tuple[bool, bool]) -> Value | None:

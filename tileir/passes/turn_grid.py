@@ -22,9 +22,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tilewright.tileir.analysis.trends import Trend, Trends
+from tilewright.tileir.analysis.trends import Trend, slope
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved, Unit
-from tilewright.tileir.core import Block
 from tilewright.tileir.ops import arith, arrays
 from tilewright.tileir.ops.atomics import Atomic
 from tilewright.tileir.ops.control import For, While
@@ -33,11 +32,10 @@ from tilewright.tileir.rewrite import Rewriter, rewrite
 
 def turn_grid(unit: Unit, tell: Callable[[int], None]) -> Preserved:
     """`tell` is called with each axis along which blocks are numbered from the far end."""
-    loops = _outermost(unit.function.body)
-    if not loops or any(isinstance(op, Atomic | While) for op in unit.function.walk()):
+    if not unit.has(For) or any(isinstance(op, Atomic | While) for op in unit.function.walk()):
         return ALL
     axes = {op.axis for op in unit.function.walk() if isinstance(op, arrays.BlockId)}
-    turned = {axis for axis in axes if _grows(loops, Trends(axis, unit.facts))}
+    turned = {axis for axis in axes if slope(unit, axis) is Trend.GROWS}
     if not turned:
         return ALL
 
@@ -52,21 +50,3 @@ def turn_grid(unit: Unit, tell: Callable[[int], None]) -> Preserved:
     for axis in sorted(turned):
         tell(axis)
     return NONE
-
-
-def _outermost(block: Block) -> list[For]:
-    """The counted loops that are in no other loop."""
-    out: list[For] = []
-    for op in block.ops:
-        if isinstance(op, For):
-            out.append(op)
-        else:
-            out += [loop for inner in op.blocks for loop in _outermost(inner)]
-    return out
-
-
-def _grows(loops: list[For], trends: Trends) -> bool:
-    """Whether some loop has more iterations in later blocks, and none has fewer."""
-    found = {trends.of(loop.upper).beside(trends.of(loop.lower).opposite()) for loop in loops
-             if trends.known[loop.step].low > 0}
-    return Trend.GROWS in found and Trend.SHRINKS not in found

@@ -77,13 +77,28 @@ def second_axis(x, y):
 
 
 @ct.tile_kernel
+def rising_in_rows(x, y):
+    i, j = ct.bid(0), ct.bid(1)
+    ct.store(y, (i, j), total(x, i, 0, i + 1).reshape((1, ROW)))
+
+
+@ct.tile_kernel
+def rising_twice(x, y):
+    """The loops in a loop say how long a block is."""
+    i, acc = ct.bid(0), ct.zeros((ROW,), ct.float32)
+    for n in range(x.shape[0]):
+        acc = acc + total(x, n, 0, i + 1)
+    ct.store(y, (i, 0), acc.reshape((1, ROW)))
+
+
+@ct.tile_kernel
 def counted(x, y):
     i = ct.bid(0)
     acc = total(x, i, 0, i + 1)
     ct.atomic_add(y, (i, ct.arange(ROW, dtype=ct.int32)), acc)
 
 
-TURNED = {"rising": 0, "rising_by_pieces": 0, "second_axis": 1}
+TURNED = {"rising": 0, "rising_by_pieces": 0, "rising_twice": 0, "second_axis": 1}
 KEPT = ("falling", "reversed_by_hand", "both", "window", "wrapped", "persistent", "counted")
 
 
@@ -95,6 +110,16 @@ def order_of(name: str) -> list[str]:
 @pytest.mark.parametrize("name", TURNED)
 def test_where_later_blocks_have_more_iterations_the_last_one_is_first(name: str) -> None:
     assert order_of(name) == [f"from the last block of axis {TURNED[name]}"]
+
+
+def test_the_longest_blocks_of_several_rows_are_first() -> None:
+    assert order_of("rising_in_rows") == [
+        "from the last block of axis 0", "those of axis 1 that run at once, along axis 0"]
+    x, y = np.random.default_rng(0).standard_normal((4, 256)).astype(np.float32), np.zeros((4, 192), np.float32)
+    simulate(rising_in_rows, (4, 3), (x, y), "sm_90a")
+    for i in range(4):
+        want = x[i, : (i + 1) * ROW].reshape(i + 1, ROW).sum(axis=0)
+        np.testing.assert_allclose(y[i].reshape(3, ROW), [want] * 3, rtol=1e-5)
 
 
 @pytest.mark.parametrize("name", KEPT)
