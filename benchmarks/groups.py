@@ -1,4 +1,5 @@
-"""Products whose operands have no fixed address: lists of matrices, and rows of groups packed one after the other.
+"""Products whose operands have no fixed address: lists of matrices, rows of groups packed one after the other, and rows
+that are gathered and scattered.
 
 Each is held against one product of the same work, ours and by cuBLAS, and against torch's loop over the groups. All run
 in graphs of two launches: a launch with hundreds of arrays costs the host as much as these products the GPU.
@@ -43,10 +44,23 @@ def ragged(x, w, starts, y, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.C
         before += tiles
 
 
+@tw.tile_kernel
+def experts(x, ids, expert, w, y, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int]):
+    """y[r] = x[r] @ w[e] for the rows that `ids` names, tm of one expert after the other; expert[i]: that of tile i."""
+    j, i = tw.bid(0), tw.bid(1)
+    e, row = tw.load(expert, i, ()), tw.load(ids, (i,), (tm,))[:, None]
+    acc = tw.zeros((tm, tn), tw.float32)
+    for k in range(tw.cdiv(x.shape[1], tk)):
+        tx = tw.gather(x, (row, k * tk + tw.arange(tk, dtype=tw.int32)[None, :]))
+        acc = tw.mma(tx, tw.load(w, (e, k, j), (1, tk, tn)).reshape((tk, tn)), acc)
+    tw.scatter(y, (row, j * tn + tw.arange(tn, dtype=tw.int32)[None, :]), acc.astype(y.dtype))
+
+
 def rows() -> Iterator[Row | str]:
     for count, (m, n, k) in LISTS:
         yield _lists(count, m, n, k)
     yield _packed()
+    yield _experts()
 
 
 def _lists(count: int, m: int, n: int, k: int) -> Row:
@@ -86,6 +100,31 @@ def _packed() -> Row:
     tiles = sum(-(-(e - s) // TILE[0]) for s, e in spans)
     name = f"{GROUPS} groups of packed rows, {tiles} rows of tiles (plain {ROWS // TILE[0]})"
     return Row(name, _timed(contenders), flops=2.0 * ROWS * WIDTH * WIDTH)
+
+
+def _experts() -> Row:
+    """As many rows for each expert, scattered over x and y."""
+    torch = _torch()
+    x, y, w = _random(ROWS, WIDTH), _random(ROWS, WIDTH), _random(GROUPS, WIDTH, WIDTH)
+    of_row = torch.randperm(ROWS, device="cuda") % GROUPS
+    ids = torch.argsort(of_row, stable=True).int()
+    spans = [torch.nonzero(of_row == e).flatten() for e in range(GROUPS)]
+    tm, tn, _ = TILE
+    expert = of_row[ids[::tm].long()].int()
+
+    def ours() -> None:
+        experts[(WIDTH // tn, ROWS // tm)](x, ids, expert, w, y, *TILE)
+
+    ours()
+    for rows_of, weights in zip(spans, w, strict=True):
+        require("product of gathered rows", near(y[rows_of], x[rows_of].float() @ weights.float(), 0.01))
+
+    def loop() -> None:
+        for rows_of, weights in zip(spans, w, strict=True):
+            y[rows_of] = x[rows_of] @ weights
+
+    contenders = {"ours": ours, **_one(x, w[0]), "torch's loop": loop}
+    return Row(f"rows gathered for {GROUPS} experts, scattered", _timed(contenders), flops=2.0 * ROWS * WIDTH * WIDTH)
 
 
 def _best(kernel: Any, args: tuple[Any, ...], check: Callable[[], None]) -> Callable[[], Any]:
