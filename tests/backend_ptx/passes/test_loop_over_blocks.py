@@ -269,3 +269,24 @@ def test_blocks_whose_loops_differ_are_run_by_all_warps(turns: None) -> None:
     """What the other team skips of a ring is the same number for all blocks."""
     assert machine(plain, arrays(2, 3 * TM, TN, 32)).plan.teams == 2
     assert machine(nested, arrays(2, 3 * TM, TN, 32)).plan.teams == 1
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("tile", [(128, 128, 64), (64, 256, 64), (64, 128, 64)], ids=str)
+@pytest.mark.parametrize("k", [64, 512, 1088])
+@pytest.mark.parametrize("much", [False, True])
+def test_teams_on_a_gpu(much: bool, k: int, tile: tuple[int, int, int]) -> None:
+    """Several blocks for each team, fewer and more iterations than a ring has slots."""
+    m, n = 128 * 30, 128 * 16
+    a, b, _ = arrays(1, m, n, k)
+    out, bias = np.zeros((m, n), np.float32), np.arange(n, dtype=np.float32) % 5 - 2
+    given = [ct.to_device(x) for x in (a[0], b[0], bias, out)]
+    for _ in range(3):
+        bent[ct.cdiv(m, tile[0]), ct.cdiv(n, tile[1])](*given, *tile, much)
+    want = a[0].astype(np.float32) @ b[0].astype(np.float32)
+    if not much:
+        np.testing.assert_array_equal(given[3].to_host(), want)
+        return
+    want = (want + bias).astype(np.float64)
+    want = want / (1 + np.exp(np.minimum(-want, 80.0))) * np.tanh(want)
+    np.testing.assert_allclose(given[3].to_host(), want, rtol=1e-5, atol=1e-6)
