@@ -120,7 +120,8 @@ class KernelAbi:
 class Lowered:
     """A kernel as LLVM text. `threads` is the block size, `shared_bytes` the dynamic shared memory of a launch. The
     hardware grid is `cluster` times as long as that of the launch, along its axis 0. `dependent`: it may be launched
-    while the grids run that it depends on. `looped`: CTAs loop over the blocks of a launch, so that fewer will do."""
+    while the grids run that it depends on. `looped`: CTAs loop over the blocks of a launch, so that fewer will do.
+    `packed`: each runs so many of them, side by side along axis 0."""
 
     name: str
     target: Target
@@ -131,6 +132,7 @@ class Lowered:
     cluster: int = 1
     dependent: bool = False
     looped: bool = False
+    packed: int = 1
 
 
 def kernel_abi(function: Function) -> KernelAbi:
@@ -147,7 +149,7 @@ def kernel_abi(function: Function) -> KernelAbi:
         name = _unique(f"{function.params[spec.argument].hint or 'array'}.{what}", used)
         params.append(AbiParam(kind, spec.argument, spec.dtype, name, number, spec))
     linear = function.switches.linear_grid or function.plan.looped
-    if linear:
+    if linear or function.plan.packed > 1:
         params += [AbiParam("grid", -1, int32, _unique(f"grid.{a}", used), i) for i, a in enumerate("xyz")]
     return KernelAbi(symbol_name(function.name), tuple(params), linear)
 

@@ -126,6 +126,11 @@ def teams() -> Decision:
     return Decision("ping_pong", "two teams of warps run a block each", why)
 
 
+def packed(blocks: int) -> Decision:
+    """Several blocks, each with warps of its own, in a CTA."""
+    return Decision("block_pack", f"{blocks} in each CTA", "they are short, and SMs start few CTAs at a time")
+
+
 # ---- grids ------------------------------------------------------------------------------------------------------
 
 

@@ -11,6 +11,7 @@ from tilewright.backend_ptx.passes.barriers.insert_barriers import insert_barrie
 from tilewright.backend_ptx.passes.clusters.form_clusters import form_clusters
 from tilewright.backend_ptx.passes.clusters.loop_over_blocks import loop_over_blocks
 from tilewright.backend_ptx.passes.clusters.order_blocks import order_blocks
+from tilewright.backend_ptx.passes.clusters.pack_blocks import pack_blocks
 from tilewright.backend_ptx.passes.clusters.share_gathered import share_gathered
 from tilewright.backend_ptx.passes.layouts.assign_layouts import assign_layouts
 from tilewright.backend_ptx.passes.layouts.hoist_conversions import hoist_conversions
@@ -70,6 +71,7 @@ PIPELINE: Final[tuple[Pass[Compilation], ...]] = (
     plan_shared_memory,
     insert_barriers,
     ping_pong_warpgroups,
+    pack_blocks,
     await_grids,
 )
 
@@ -132,6 +134,7 @@ ORDER: Final[tuple[Order[Compilation], ...]] = (
     (share_printed, pipeline_loops, "its buffers take shared memory from the rings"),
     (share_printed, plan_shared_memory, "it allocates buffers"),
     (lower_conversions, plan_shared_memory, "it allocates the buffers"),
+    (insert_barriers, pack_blocks, "blocks of a CTA have no barriers"),
     (insert_barriers, await_grids, "it comes after all passes that add accesses or move them"),
     (plan_shared_memory, insert_barriers, "buffers that share bytes need barriers between their accesses"),
 )

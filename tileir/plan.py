@@ -35,11 +35,13 @@ class Switches:
 
     `linear_grid`: the hardware's grid has one axis (a part of the ABI). `line_info`: PTX with line numbers, for
     profilers and ptxas. `allow_tma_stores`: False keeps stores off TMA. `loop_over_blocks`: the launcher can run the
-    blocks of a grid as iterations of fewer (a part of the ABI).
+    blocks of a grid as iterations of fewer (a part of the ABI). `pack_blocks`: it can run several of them in each CTA
+    (likewise).
     """
 
     linear_grid: bool = False
     loop_over_blocks: bool = False
+    pack_blocks: bool = False
     line_info: bool = False
     allow_tma_stores: bool = True
 
@@ -117,7 +119,7 @@ class MachinePlan:
     CTAs per SM for which registers must suffice (0: any). `split`: some loop became several, of which one lacks a
     branch or a mask; `early`: some MMA is outstanding for longer than in the order of the program; `dependent`: it
     waits for the grids before it, so that it may be launched while they run; `looped`: as many CTAs as fit the GPU loop
-    over the blocks of a launch.
+    over the blocks of a launch; `packed`: so many blocks, side by side along axis 0, have warps of their own in a CTA.
     """
 
     warps: int = 0
@@ -131,6 +133,7 @@ class MachinePlan:
     early: bool = False
     dependent: bool = False
     looped: bool = False
+    packed: int = 1
 
     def role(self, name: str) -> Role | None:
         return next((role for role in self.roles if role.name == name), None)
@@ -178,7 +181,7 @@ def complaint(kind: type[Any], name: str, value: Any) -> str | None:
     if not _fits(types_[name], value):
         return f"{name} cannot be {value!r}"
     # These numbers count things.
-    if isinstance(value, int) and value < (name in ("cluster", "teams")):
+    if isinstance(value, int) and value < (name in ("cluster", "teams", "packed")):
         return f"{name} cannot be {value}"
     return None
 

@@ -9,6 +9,7 @@ from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.fragments import ArrayRef, ListRef, elem_of
 from tilewright.backend_ptx.lower.integers import resized
 from tilewright.backend_ptx.lower.registry import lower
+from tilewright.tileir.layouts.flat import log2
 from tilewright.tileir.ops import arrays as ops
 from tilewright.tileir.types import ArrayType
 
@@ -23,6 +24,10 @@ def block_id(ctx: Context, op: ops.BlockId) -> None:
 
 def _block_id(ctx: Context, b: Builder, axis: int) -> Val:
     """In a linear grid ctaid.x is x + gx * (y + gy * z)."""
+    packed = ctx.function.plan.packed
+    if axis == 0 and packed > 1:
+        own = b.lshr(ctx.special_register("tid.x"), log2(32 * ctx.all_warps))
+        return b.add(b.mul(ctx.special_register("ctaid.x"), packed), own)
     if not ctx.abi.linear_grid:
         return ctx.special_register(f"ctaid.{_AXES[axis]}")
     number = ctx.special_register("ctaid.x")
@@ -33,14 +38,21 @@ def _block_id(ctx: Context, b: Builder, axis: int) -> Val:
     return b.urem(rows, gy) if axis == 1 else b.udiv(rows, gy)
 
 
+def in_grid(ctx: Context) -> Val | None:
+    """Whether the launch has this block, where a CTA may have warps for more than there are (None: it surely has)."""
+    if ctx.function.plan.packed == 1:
+        return None
+    return ctx.once("in grid", lambda b: b.icmp("ult", _block_id(ctx, b, 0), _grid_size(ctx, 0)))
+
+
 def _grid_size(ctx: Context, axis: int) -> Val:
     return ctx.param(ctx.abi.position("grid", -1, axis))
 
 
 @lower(ops.NumBlocks)
 def num_blocks(ctx: Context, op: ops.NumBlocks) -> None:
-    linear, name = ctx.abi.linear_grid, f"nctaid.{_AXES[op.axis]}"
-    ctx.set(op.result, _grid_size(ctx, op.axis) if linear else ctx.special_register(name))
+    passed, name = ctx.abi.params[-1].kind == "grid", f"nctaid.{_AXES[op.axis]}"
+    ctx.set(op.result, _grid_size(ctx, op.axis) if passed else ctx.special_register(name))
 
 
 @lower(ops.LaunchedBlock, ops.LaunchedBlocks)

@@ -102,7 +102,8 @@ class Context(Compilation):
     @property
     def tid(self) -> Val:
         number = self.special_register("tid.x")
-        return number if self.teams == 1 else self.once("tid", lambda b: b.and_(number, 32 * self.warps - 1))
+        alone = self.teams == self.function.plan.packed == 1
+        return number if alone else self.once("tid", lambda b: b.and_(number, 32 * self.warps - 1))
 
     @property
     def team(self) -> Val:

@@ -7,7 +7,7 @@ from tilewright.backend_ptx.abi import AbiParam, Lowered, kernel_abi
 from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.llvm.module import DebugLines, KernelText
-from tilewright.backend_ptx.lower.arrays import GLOBAL
+from tilewright.backend_ptx.lower.arrays import GLOBAL, in_grid
 from tilewright.backend_ptx.lower.blocks import lower_block
 from tilewright.backend_ptx.lower.bulk import init_mbarriers, issuing_thread, meet_cluster
 from tilewright.backend_ptx.lower.context import Context, param_name
@@ -52,7 +52,7 @@ def emit_function(function: Function, target: Target) -> Lowered:
     ctx.locate(function.span)
     # Loads of what is promised to be read only could be moved above the wait for earlier grids.
     written = frozenset(range(len(function.params))) if function.plan.dependent else changing_arrays(function)
-    threads = 32 * ctx.all_warps
+    threads = 32 * ctx.all_warps * function.plan.packed
     if function.plan.roles:
         _emit_roles(ctx, written)
     else:
@@ -61,7 +61,7 @@ def emit_function(function: Function, target: Target) -> Lowered:
     frame = KernelText(abi.name, params, threads, min_blocks(function, target), cluster=function.plan.cluster)
     return Lowered(name=abi.name, target=target, abi=abi, llvm_text=frame.text(ctx.b, debug), threads=threads,
                    shared_bytes=function.plan.shared_bytes, cluster=function.plan.cluster,
-                   dependent=function.plan.dependent, looped=function.plan.looped)
+                   dependent=function.plan.dependent, looped=function.plan.looped, packed=function.plan.packed)
 
 
 def _emit_body(ctx: Context, written: frozenset[int]) -> None:
@@ -69,7 +69,8 @@ def _emit_body(ctx: Context, written: frozenset[int]) -> None:
         ctx.set(value, _argument(ctx, number, value, number not in written))
     if any(isinstance(op, TakeTurn) for op in ctx.function.walk()):
         start_turns(ctx)
-    lower_block(ctx, ctx.function.body)
+    with ctx.b.when(in_grid(ctx), "block"):
+        lower_block(ctx, ctx.function.body)
     meet_cluster(ctx)
     ctx.b.ret()
 

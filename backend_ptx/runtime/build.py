@@ -50,7 +50,8 @@ def build_kernel(
         module, log = assembler.take(compiled.ptx)
         meta = {"abi": compiled.abi.to_json(), "threads": compiled.threads, "shared_bytes": compiled.shared_bytes,
                 "log": log, "opt_level": hints.opt_level, "cluster": compiled.cluster, "rungs": list(compiled.rungs),
-                "limits": settings(compiled.limits), "dependent": compiled.dependent, "looped": compiled.looped}
+                "limits": settings(compiled.limits), "dependent": compiled.dependent, "looped": compiled.looped,
+                "packed": compiled.packed}
         entry = Entry(meta, compiled.ptx)
         facts["seconds"] = dict(compiled.timings)
         kernel = load_code(entry, compiled.abi, device, dict(compiled.timings), module)

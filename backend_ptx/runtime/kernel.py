@@ -24,7 +24,7 @@ class DeviceKernel:
     of a launch. `handle` is a CUfunction of `device`. Clusters of
     `cluster` blocks run each block of a launch's grid: the machine's is so many times longer along its axis 0.
     `dependent`: it waits by itself for the grids before it, so that a launch may start it while they run. `looped`: its
-    CTAs loop over the blocks of a launch, for which as many as run at once are enough.
+    CTAs loop over the blocks of a launch, for which as many as run at once are enough. `packed`: each CTA runs so many.
     """
 
     name: str
@@ -42,6 +42,7 @@ class DeviceKernel:
     rungs: tuple[str, ...] = ()
     dependent: bool = False
     looped: bool = False
+    packed: int = 1
 
 
 def load_entry(entry: Entry, device: Device) -> DeviceKernel | None:
@@ -77,4 +78,4 @@ def load_code(
     return DeviceKernel(
         abi.name, device, abi, threads, shared, entry.ptx, str(entry.meta.get("log", "")), handle,
         ask("NUM_REGS"), ask("LOCAL_SIZE_BYTES"), timings, int(str(entry.meta["cluster"])), rungs,
-        bool(entry.meta.get("dependent")), bool(entry.meta.get("looped")))
+        bool(entry.meta.get("dependent")), bool(entry.meta.get("looped")), int(str(entry.meta.get("packed", 1))))

@@ -110,6 +110,7 @@ def _simulate(lowered: Lowered, text: str, grid: Grid, args: Args, options: Opti
     hardware = (blocks[0] * y * z,) if lowered.abi.linear_grid else blocks
     if lowered.looped:
         hardware = (min(hardware[0], LOOPING),)
+    hardware = (-(-hardware[0] // lowered.packed), *hardware[1:])
     options = {"dependent": lowered.dependent, **options}
     simulate_text(
         text, lowered.name, hardware, lowered.threads, values, lowered.shared_bytes, cluster=lowered.cluster,

@@ -53,7 +53,8 @@ def launch(function: Function, grid: Grid, values: Sequence[Any]) -> None:
     device = get_device(current_ordinal())
     mirror = _Mirror(device, [info.span for value in values for info in _infos(value)])
     arguments = [_argument(param, value, mirror) for param, value in zip(function.params, values, strict=True)]
-    kernel = build_kernel(function, device, function.hints, Switches(linear_grid=grid.linear, loop_over_blocks=True))
+    switches = Switches(linear_grid=grid.linear, loop_over_blocks=True, pack_blocks=True)
+    kernel = build_kernel(function, device, function.hints, switches)
     DevicePlan(kernel, arguments, written_arrays(function)).launch_bound(grid, arguments, 0)
     mirror.fetch()
 

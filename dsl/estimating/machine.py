@@ -99,9 +99,10 @@ def machine_code(stages: Stages, grid: tuple[int, int, int], device: DeviceLimit
     """Compile for the GPU's target, and count over the grid."""
     function = stages.machine_ir()
     occupancy = occupancy_of(stages, function)
-    ctas = grid[0] * grid[1] * grid[2] * function.plan.cluster
+    packed = function.plan.packed
+    ctas = -(-grid[0] // packed) * grid[1] * grid[2] * function.plan.cluster
     size = max(occupancy.resident, 1) * device.sms
-    waves = Waves(size, ctas)
+    waves = Waves(size * packed, ctas * packed)
     counted = Counted(stages.target)
     counted.count(stages, function, grid, waves)
     sectors = counted.sectors

@@ -54,7 +54,7 @@ class Occupancy:
 def occupancy_of(stages: Stages, function: Function) -> Occupancy:
     """Of a machine function. ptxas counts the registers where it is installed; its code is what `stages` compile."""
     target, plan = stages.target, function.plan
-    threads = 32 * plan.all_warps
+    threads = 32 * plan.all_warps * plan.packed
     assembled = has_ptxas()
     if assembled:
         made = stages.compiled

@@ -34,7 +34,7 @@ WAYS = {READ: (READ,), WRITTEN: (WRITTEN,), ATOMIC: (READ, WRITTEN)}
 
 
 class Waves:
-    """Watches a counting run of a machine function. `size`: CTAs of a wave."""
+    """Watches a counting run of a machine function. `size`: blocks of a wave, of which there are `total`."""
 
     def __init__(self, size: int, total: int) -> None:
         self.size = size

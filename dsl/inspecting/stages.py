@@ -44,7 +44,7 @@ class Stages:
         self.values = list(runtime_values(self.arguments, args))
         self._specialiser = specialiser
         self._named = target
-        self._switches = Switches(loop_over_blocks=True, line_info=lineinfo)
+        self._switches = Switches(loop_over_blocks=True, pack_blocks=True, line_info=lineinfo)
 
     def _repr_html_(self) -> str:
         """How a notebook displays them: the source with decisions at their lines, other decisions, the Tile IR."""

@@ -63,7 +63,7 @@ class GpuRunner:
         self, arguments: Sequence[Argument], linear: bool, device: Any, aliases: Aliases = NO_ALIASES
     ) -> tuple[Any, frozenset[int]]:
         """Compile and load for one device: a DeviceKernel, and the parameters that it writes by their own name."""
-        switches = Switches(linear_grid=linear, loop_over_blocks=True, line_info=wants_lines())
+        switches = Switches(linear_grid=linear, loop_over_blocks=True, pack_blocks=True, line_info=wants_lines())
 
         def make(dump: Dump | None) -> tuple[Any, frozenset[int]]:
             if dump is None and aliases == NO_ALIASES:
@@ -132,6 +132,8 @@ class DevicePlan:
         """The grid as the driver takes it, and the scalars that it adds to a kernel's."""
         if self._resident:
             return grid.looped(self._resident), grid.size
+        if self.kernel.packed > 1:
+            return grid.packed(self.kernel.packed), grid.size
         grid = grid.in_clusters(self.kernel.cluster)
         if not grid.linear:
             return grid.hardware, ()

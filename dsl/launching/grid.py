@@ -28,6 +28,11 @@ class Grid:
         """The grid in which clusters of so many blocks, side by side along x, run each block of this one."""
         return self if blocks == 1 else _longer(self, blocks)
 
+    def packed(self, blocks: int) -> tuple[int, int, int]:
+        """The hardware's grid where each of its blocks runs so many of this one, side by side along x."""
+        x, y, z = self.size
+        return -(-x // blocks), y, z
+
     def looped(self, most: int) -> tuple[int, int, int]:
         """The hardware's grid of at most so many blocks, which loop over those of this one. ValueError for so many that
         their numbers could exceed 32 bits."""

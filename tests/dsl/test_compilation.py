@@ -39,7 +39,7 @@ def test_from_arguments() -> None:
 
 
 def test_the_signature_of_a_launch_gives_its_code() -> None:
-    args = ct.spec("f32[1024]"), ct.spec("f32[1000]"), 2.0, 256
+    args = ct.spec("f32[1024]"), ct.spec("f32[1000]"), 2.0, 1024
     out = io.BytesIO()
     [info] = export_kernel(scale, [KernelSignature.from_kernel_args(scale, args, symbol="scale")], out,
                            gpu_code="sm_80", output_format="ptx")

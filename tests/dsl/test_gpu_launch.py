@@ -54,6 +54,18 @@ def test_parameters(cuda: FakeCuda) -> None:
         assert launch.params == [x.pointer, 100, 1, y.pointer, 100, 1, z.pointer, 100, 1]
 
 
+def test_short_blocks_share_ctas(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A CTA has four of one warp, the last one fewer; the kernel sees the grid of the launch."""
+    monkeypatch.setattr("tilewright.backend_ptx.passes.clusters.pack_blocks.WARPS", 4)
+    add = make_add()
+    x, y, z = three()
+    for blocks in (7, 8, 1, 8):
+        add[(blocks, 2)](x, y, z, 16)
+        launch = cuda.launches[-1]
+        assert launch.grid == (-(-blocks // 4), 2, 1) and launch.threads == 128
+        assert launch.params == [x.pointer, 100, 1, y.pointer, 100, 1, z.pointer, 100, 1, blocks, 2, 1]
+
+
 def test_scalars(cuda: FakeCuda) -> None:
     scale = make_scale()
     [x, _, _] = three()

@@ -529,9 +529,11 @@ def install(patch: pytest.MonkeyPatch, **options: Any) -> FakeCuda:
 
 def in_place(patch: pytest.MonkeyPatch, cache: Path | str) -> Iterator[FakeCuda]:
     """The whole of a fixture: this driver for the length of a test, with a cache of its own, and no table that graphs
-    of earlier tests have captured."""
+    of earlier tests have captured. Each block has a CTA, as those of larger tiles than a test's."""
+    from tilewright.backend_ptx.passes.clusters import pack_blocks
     from tilewright.backend_ptx.runtime import tables
 
+    patch.setattr(pack_blocks, "WARPS", 1)
     patch.setenv("TILEWRIGHT_CACHE_DIR", str(cache))
     patch.setattr(tables, "_captured", [])
     yield install(patch)

@@ -46,6 +46,7 @@ SHOWN = {
     "plan_shared_memory": Shown("accumulate", warps=4),
     "insert_barriers": Shown("in_place"),
     "ping_pong_warpgroups": Shown("chained_rows", warps=8),
+    "pack_blocks": Shown("short_rows"),
     "await_grids": Shown("in_place", dependent=True),
     # What a pass does elsewhere.
     "order_blocks-groups": Shown("gemm_bf16"),
