@@ -33,12 +33,13 @@ def pack_blocks(c: Compilation) -> Preserved:
 
 
 def _alone(c: Compilation) -> bool:
-    """Whether a block is short, without a loop, and has a CTA for no other reason than to run."""
+    """Whether a block is short, without a loop, and has a CTA for no other reason than to run. Blocks that print keep
+    theirs: lines of blocks that start together would mingle."""
     plan, hints = c.plan, c.hints
     if plan.cluster > 1 or plan.roles or plan.shared_bytes or plan.occupancy or hints.occupancy is not None:
         return False
     ops = list(c.function.walk())
-    if any(op.repeats or (isinstance(op, Barrier) and op.scope == "block") for op in ops):
+    if any(op.repeats or op.effects().io or (isinstance(op, Barrier) and op.scope == "block") for op in ops):
         return False
     read = [op.result for op in ops if isinstance(op, Gather) or (
         isinstance(op, Load) and not in_few_places(op.index, c.facts))]

@@ -86,7 +86,7 @@ def lists() -> tuple[Any, Any, tuple[Any, ...]]:
 
 PROGRAMS: dict[str, Callable[[], tuple[Any, Any, tuple[Any, ...]]]] = {
     "add": lambda: (add, 3, (floats(300), floats(300), floats(300), 128)),
-    "fill": lambda: (fill, 3, (floats(300), 2.0, 128)), "atomic": lambda: (count, 3, (np.zeros(1, np.int32),)),
+    "fill": lambda: (fill, 4, (floats(512), 2.0, 128)), "atomic": lambda: (count, 3, (np.zeros(1, np.int32),)),
     "output": lambda: (say, 2, (7,)), "no access": lambda: (nothing, 2, (floats(4),)),
     "row sums": lambda: (row_sums, 2, (floats(32, 200), floats(32), 16, 64)), "product": product,
     "cluster": partial(product, num_ctas=2), "lists": lists,

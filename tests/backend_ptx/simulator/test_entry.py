@@ -90,8 +90,8 @@ def test_arrays_of_others_are_refused() -> None:
 
 
 def test_an_error_names_line_and_threads() -> None:
-    x = np.zeros(128, np.float32)
-    stages = scale.lower(x, 2.0, 128, target="sm_80")
+    x = np.zeros(1024, np.float32)
+    stages = scale.lower(x, 2.0, 1024, target="sm_80")
     with pytest.raises(OutOfRange, match=r"threads \d+.*\n  in block \(1, 0, 0\) at line \d+: ") as caught:
         simulate_lowered(replace(stages.lowered, llvm_text=_without_predicates(stages.lowered.llvm_text)), 2, [x, 2.0])
     assert isinstance(caught.value, SimError)
