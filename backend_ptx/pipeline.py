@@ -135,6 +135,7 @@ ORDER: Final[tuple[Order[Compilation], ...]] = (
     (share_printed, plan_shared_memory, "it allocates buffers"),
     (lower_conversions, plan_shared_memory, "it allocates the buffers"),
     (insert_barriers, pack_blocks, "blocks of a CTA have no barriers"),
+    (pack_blocks, await_grids, "a wait for grids counts as output, and blocks that print have CTAs of their own"),
     (insert_barriers, await_grids, "it comes after all passes that add accesses or move them"),
     (plan_shared_memory, insert_barriers, "buffers that share bytes need barriers between their accesses"),
 )
