@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from tilewright.tileir.analysis.recomputation import is_widening
@@ -9,10 +10,12 @@ from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Value
 from tilewright.tileir.dtypes import int64
+from tilewright.tileir.layouts import transform
+from tilewright.tileir.layouts.flat import log2
 from tilewright.tileir.ops.arith import Add, Mul
 from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.memory import TileAccess
-from tilewright.tileir.ops.shape import Broadcast, Reshape
+from tilewright.tileir.ops.shape import Broadcast, Cat, Reshape
 
 
 class SubTile(NamedTuple):
@@ -63,3 +66,13 @@ class SubTilePlaces:
         if count == 1:
             return index
         return b.value(Mul(lhs=b.cast(index, int64), rhs=b.number(count, int64)))
+
+
+def joined(b: Builder, parts: Sequence[Value], counts: Sequence[int]) -> Value:
+    """The tile of which these are the parts, so many (powers of two) along each axis, the last axis fastest."""
+    for axis in reversed(range(len(counts))):
+        for _ in range(log2(counts[axis])):
+            parts = [b.value(Cat(lhs=low, rhs=high, axis=axis)).lay_out(transform.cat(low.type.layout, axis))
+                     for low, high in zip(parts[::2], parts[1::2], strict=True)]
+    [whole] = parts
+    return whole

@@ -44,6 +44,11 @@ class Access:
             vector //= 2
         return blocked(self.shape, self.order, vector, warps)
 
+    def part(self, shape: tuple[int, ...]) -> Access:
+        """That of a sub-tile, which lies at a multiple of its shape."""
+        vector = min(self.vector, shape[self.order[0]])
+        return Access(shape, self.order, vector, self.contiguous, self.element_bytes)
+
     def cost(self, layout: Layout) -> int:
         """Wavefronts of one warp to move the tile in this layout."""
         return _cost(self, layout)

@@ -26,7 +26,6 @@ from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import MmaScaledSync, Product
 from tilewright.backend_ptx.ops.warpgroup import Stage
 from tilewright.backend_ptx.passes.layouts.classes import Anchor, Classes, LayoutClass
-from tilewright.backend_ptx.passes.layouts.rules import RULES, in_registers, meet, rule_of
 from tilewright.backend_ptx.passes.matmul.operands import dense_axis, holds_a, is_of_sums, staged_type
 from tilewright.backend_ptx.passes.pipelining.legality import brought_loads
 from tilewright.tileir.analysis.axes import is_tile
@@ -37,6 +36,7 @@ from tilewright.tileir.layout import Layout
 from tilewright.tileir.layouts import transform
 from tilewright.tileir.layouts.blocked import row_major
 from tilewright.tileir.layouts.queries import registers
+from tilewright.tileir.layouts.rules import RULES, in_registers, meet, rule_of
 from tilewright.tileir.ops import control
 from tilewright.tileir.ops.fold import Fold
 from tilewright.tileir.ops.memory import Load, Store

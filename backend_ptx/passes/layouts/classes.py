@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 
 from tilewright.backend_ptx.layouts.memory import Access, gather_access, tile_access
 from tilewright.backend_ptx.ops.matmul import Product
-from tilewright.backend_ptx.passes.layouts.rules import RULES
 from tilewright.tileir.analysis.axes import is_tile
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.carried import carried
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts.rules import RULES
 from tilewright.tileir.ops.atomics import Atomic
 from tilewright.tileir.ops.fold import Fold
 from tilewright.tileir.ops.memory import Gather, Scatter, TileAccess

@@ -17,10 +17,10 @@ from typing import NamedTuple
 
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.ops.layout import ConvertLayout
-from tilewright.backend_ptx.passes.layouts.rules import replay, rule_of
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts.rules import replay, rule_of
 from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.memory import Gather, Load
 from tilewright.tileir.passes.dce import dce

@@ -41,8 +41,9 @@ from tilewright.tileir.layout import Layout
 from tilewright.tileir.layouts import transform
 from tilewright.tileir.layouts.flat import REGISTER, WARP, is_plain
 from tilewright.tileir.layouts.pieces import Hop, hops
-from tilewright.tileir.ops.shape import Cat, Extract, Reshape, Take
+from tilewright.tileir.ops.shape import Extract, Reshape, Take
 from tilewright.tileir.rewrite import Rewriter, rewrite
+from tilewright.tileir.sub_tiles import joined
 
 
 def lower_conversions(c: Compilation) -> Preserved:
@@ -128,9 +129,7 @@ class _Exchange:
         for place in itertools.product((0, 1), repeat=len(self.axes)):
             piece = self._reshaped(self._through_memory(self._piece(source, one, place), layout), one)
             pieces.append(piece.lay_out(layout))
-        for axis in reversed(self.axes):
-            pieces = [self._joined(*pair, axis) for pair in zip(pieces[::2], pieces[1::2], strict=True)]
-        [whole] = pieces
+        whole = joined(self.b, pieces, [2 if axis in self.axes else 1 for axis in range(len(self.shape))])
         out = self.b.value(Reshape(src=whole, shape=self.tile.type.shape), self.tile.hint)
         return out.lay_out(self.hop.layout)
 
@@ -149,6 +148,3 @@ class _Exchange:
         wanted = transform.reshape(layout, flat.type.shape)
         shared = exchange_layout(flat.type.layout, wanted, piece.type.dtype.bytes, self.target.has_stmatrix)
         return through_shared(self.b, flat, shared, flat.type.with_layout(wanted))
-
-    def _joined(self, low: Value, high: Value, axis: int) -> Value:
-        return self.b.value(Cat(lhs=low, rhs=high, axis=axis)).lay_out(transform.cat(low.type.layout, axis))

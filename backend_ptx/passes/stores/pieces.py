@@ -9,14 +9,13 @@ from itertools import product
 from math import prod
 
 from tilewright.backend_ptx.layouts.exchange import within_warp
-from tilewright.backend_ptx.layouts.memory import Access, tile_access
+from tilewright.backend_ptx.layouts.memory import Access
 from tilewright.backend_ptx.targets import KIB
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.layouts import transform
 from tilewright.tileir.layouts.convert import plan_conversion
 from tilewright.tileir.layouts.flat import LANE, REGISTER, is_plain
 from tilewright.tileir.layouts.queries import is_replicated, vector_along
-from tilewright.tileir.types import ArrayType
 
 # Bytes of a sub-tile per warp: 16 rows (those of an MMA fragment) of a whole cache line.
 PIECE_BYTES = 2 * KIB
@@ -47,17 +46,13 @@ class Pieces:
 
 
 @lru_cache(maxsize=256)
-def find_pieces(
-    source: Layout, array: ArrayType, order: tuple[int, ...], steps: tuple[int, ...], warps: int,
-) -> Pieces | None:
-    """How to cut a tile with the layout `source` that is stored with these fields; None if the tile is small or
-    register bits do not cut it."""
-    width, limit = array.dtype.bytes, PIECE_BYTES * warps
+def find_pieces(source: Layout, access: Access, warps: int) -> Pieces | None:
+    """How to cut a tile with the layout `source` that is stored so; None if the tile is small or register bits do not
+    cut it."""
+    width, limit = access.element_bytes, PIECE_BYTES * warps
     if prod(source.shape) * width <= limit or not is_plain(source):
         return None
-    found = [(_segment(tile_access(array, order, p.shape, p.shape), p.target), p)
-             for p in _candidates(source, array, order, warps)]
-    access = tile_access(array, order, steps, source.shape)
+    found = [(_segment(access.part(p.shape), p.target), p) for p in _candidates(source, access, warps)]
     longest = _segment(access, access.preferred(warps))
 
     def rank(candidate: tuple[int, Pieces]) -> tuple[float, ...]:
@@ -68,21 +63,20 @@ def find_pieces(
     return min(usable, key=rank)[1] if usable else None
 
 
-def could_be_longer(layout: Layout, array: ArrayType, order: tuple[int, ...], steps: tuple[int, ...]) -> bool:
+def could_be_longer(layout: Layout, access: Access) -> bool:
     """Whether a warp stores a tile in segments shorter than a cache line, of a contiguous array."""
-    access = tile_access(array, order, steps, layout.shape)
     return access.contiguous and _segment(access, layout) < LINE_BYTES
 
 
-def _candidates(source: Layout, array: ArrayType, order: tuple[int, ...], warps: int) -> Iterator[Pieces]:
+def _candidates(source: Layout, access: Access, warps: int) -> Iterator[Pieces]:
     """All cuts along upper index bits that lie in registers, with layouts for their stores."""
     for shape in product(*(_lengths(source, axis) for axis in range(len(source.shape)))):
         count = prod(source.shape) // prod(shape)
         part = transform.extract(source, shape)
         if count == 1 or part is None:
             continue
-        access = tile_access(array, order, shape, shape)
-        for target in (within_warp(part, access.order, access.vector), access.preferred(warps)):
+        own = access.part(shape)
+        for target in (within_warp(part, own.order, own.vector), own.preferred(warps)):
             if target is not None and not is_replicated(target):
                 yield Pieces(shape, part, target, count)
 

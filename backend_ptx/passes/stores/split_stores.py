@@ -41,24 +41,26 @@ from itertools import cycle
 
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.exchange import exchange_layout
-from tilewright.backend_ptx.ops.layout import ConvertLayout
+from tilewright.backend_ptx.layouts.memory import tile_access
+from tilewright.backend_ptx.ops.layout import ConvertLayout, converted
 from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
-from tilewright.backend_ptx.passes.layouts.rules import replay, rule_of
 from tilewright.backend_ptx.passes.stores.bulk_stores import BulkWriter, find_bulk_stores
 from tilewright.backend_ptx.passes.stores.epilogues import SubTiles, find_epilogue
 from tilewright.backend_ptx.passes.stores.pieces import Pieces, could_be_longer, find_pieces
+from tilewright.backend_ptx.passes.stores.scatters import MovedTile, find_scatters, scatter
 from tilewright.tileir.analysis.places import movable_loads
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.dtypes import DType
 from tilewright.tileir.enums import MemoryOrder
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts.rules import replay, rule_of
 from tilewright.tileir.ops.control import If
-from tilewright.tileir.ops.memory import Load, Store
+from tilewright.tileir.ops.memory import Load, Scatter, Store
 from tilewright.tileir.passes.dce import dce
 from tilewright.tileir.rewrite import Rewriter, only, rewrite
-from tilewright.tileir.sub_tiles import SubTilePlaces
+from tilewright.tileir.sub_tiles import SubTilePlaces, joined
 from tilewright.tileir.types import SharedType
 
 
@@ -66,18 +68,18 @@ def split_stores(c: Compilation) -> Preserved:
     """Needs layouts on every tile; conversions must still be `convert_layout`."""
     _sink_conversions(c)
     found = _find(c)
-    boxes = find_bulk_stores(c, found)
+    boxes, scatters = find_bulk_stores(c, found), find_scatters(c)
     found = {store: pieces for store, pieces in found.items() if store in boxes or _conversion(store) is not None}
-    if not found:
+    if not (found or scatters):
         return ALL
     conversions = {conversion for store in found if (conversion := _conversion(store)) is not None}
     gone: set[Op] = {op for op in conversions if all(user in found for user in c.uses[op.result])}
-    split = _Split(c, found, gone, BulkWriter(c, boxes))
-    ops = (c.function.body.terminator, *found, *gone, *split.places, *c.parents.values())
+    split = _Split(c, found, gone, BulkWriter(c, boxes), scatters)
+    ops = (c.function.body.terminator, *found, *scatters, *gone, *split.places, *c.parents.values())
     rewrite(c.function, {type(op): split.rule for op in ops})
-    if split.places:
+    if split.places or scatters:
         c.forget()
-        dce(c)  # the whole tiles of epilogues
+        dce(c)  # the whole tiles of epilogues, and indices in other layouts
     return NONE
 
 
@@ -145,12 +147,12 @@ def _find(c: Compilation) -> dict[Store, Pieces]:
         # For a tile that was just loaded, the load's ring does the conversion, if it gets one.
         if isinstance(source.op, Load) or (conversion is not None and not _runs_once(op, conversion, c)):
             continue
-        access = op.array.type, op.order, op.steps
+        access = tile_access(op.array.type, op.order, op.steps, source.type.shape)
         # Their buffers would take shared memory that other CTAs of the SM need.
         alone = c.hints.occupancy in (None, 1)
-        if conversion is None and not (alone and could_be_longer(source.type.layout, *access)):
+        if conversion is None and not (alone and could_be_longer(source.type.layout, access)):
             continue
-        pieces = find_pieces(source.type.layout, *access, c.plan.warps)
+        pieces = find_pieces(source.type.layout, access, c.plan.warps)
         if pieces is not None:
             out[op] = pieces
     return out
@@ -190,8 +192,11 @@ def _runs_once(store: Store, conversion: ConvertLayout, c: Compilation) -> bool:
 class _Split:
     """Rewrites the stores of a function."""
 
-    def __init__(self, c: Compilation, found: dict[Store, Pieces], gone: set[Op], bulk: BulkWriter) -> None:
-        self.found = found
+    def __init__(
+        self, c: Compilation, found: dict[Store, Pieces], gone: set[Op], bulk: BulkWriter,
+        scatters: dict[Scatter, MovedTile],
+    ) -> None:
+        self.found, self.scatters = found, scatters
         self.gone = gone
         self.target = c.target
         self.bulk = bulk
@@ -211,6 +216,8 @@ class _Split:
             tiles.begin(rewriter, tiles.epilogue)
         if isinstance(op, Store) and op in self.found:
             self._store(rewriter, op)
+        elif isinstance(op, Scatter) and op in self.scatters:
+            scatter(rewriter, op, self._whole(rewriter, op.value, self.scatters[op]))
         elif op not in self.gone:
             self.bulk.pass_by(op, rewriter.block)
             if op is self.last:
@@ -231,13 +238,26 @@ class _Split:
                 assert buffer is not None
                 self.bulk.piece(rewriter, op, buffer, part, index)
                 continue
-            if buffer is None:
-                value = rewriter.value(ConvertLayout(src=part), part.hint)
-            else:
-                rewriter.emit(SharedStore(buffer=buffer, slot=None, value=part))
-                value = rewriter.value(SharedLoad(buffer=buffer, slot=None, index=(), shape=pieces.shape), part.hint)
-            attributes = {**op.attributes, "steps": pieces.shape}
-            rewriter.emit(Store(array=op.array, index=index, value=value.lay_out(pieces.target), **attributes))
+            value, attributes = self._moved(rewriter, part, buffer, pieces), {**op.attributes, "steps": pieces.shape}
+            rewriter.emit(Store(array=op.array, index=index, value=value, **attributes))
+
+    def _whole(self, rewriter: Rewriter, tile: Value, how: MovedTile) -> Value:
+        """A tile that is to be scattered in vectors."""
+        pieces, tiles = how.pieces, SubTiles(tile, how.pieces, None)
+        buffers = self._buffers(rewriter, pieces, tile.type.dtype) if pieces.crosses else cycle([None])
+        parts = [self._moved(rewriter, tiles.make(rewriter, place, None), next(buffers), pieces)
+                 for place in tiles.every]
+        counts = [n // m for n, m in zip(tile.type.shape, pieces.shape, strict=True)]
+        return converted(rewriter, joined(rewriter, parts, counts), how.layout)
+
+    def _moved(self, rewriter: Rewriter, part: Value, buffer: Value | None, pieces: Pieces) -> Value:
+        """A sub-tile as threads store it, through the buffer if there is one."""
+        if buffer is None:
+            value = rewriter.value(ConvertLayout(src=part), part.hint)
+        else:
+            rewriter.emit(SharedStore(buffer=buffer, slot=None, value=part))
+            value = rewriter.value(SharedLoad(buffer=buffer, slot=None, index=(), shape=pieces.shape), part.hint)
+        return value.lay_out(pieces.target)
 
     def _buffers(self, rewriter: Rewriter, pieces: Pieces, dtype: DType) -> Iterator[Value]:
         """Alternating buffers, in which sub-tiles get the layout of their stores; two for two sub-tiles would save

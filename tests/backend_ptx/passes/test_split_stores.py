@@ -15,6 +15,7 @@ from matmul import matmul
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.exchange import exchange_layout, side_cost
 from tilewright.backend_ptx.layouts.matrices import matrix_plan, matrix_rows
+from tilewright.backend_ptx.layouts.memory import tile_access
 from tilewright.backend_ptx.layouts.mma import Fragment, fragment_layouts
 from tilewright.backend_ptx.layouts.shared import access_vector, bank_conflicts
 from tilewright.backend_ptx.layouts.warpgroup import warpgroup_layouts
@@ -92,7 +93,7 @@ def split(f: Function, target: str, bulk: bool = False) -> list[Store | TmaStore
 
 def pieces(acc: Layout, dtype: DType, order: tuple[int, int], warps: int) -> Pieces | None:
     store = next(op for op in epilogue(acc, dtype, order, warps).walk() if isinstance(op, Store))
-    return find_pieces(acc, store.array.type, order, store.steps, warps)
+    return find_pieces(acc, tile_access(store.array.type, order, store.steps, acc.shape), warps)
 
 
 # ---- how ----------------------------------------------------------------------------------------------------------

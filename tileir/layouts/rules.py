@@ -1,10 +1,12 @@
-"""One layout rule for each op that changes a tile's shape; `assign_layouts` uses them."""
+"""One layout rule for each op that changes a tile's shape, and cheap tiles rematerialised in another layout."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
+from tilewright.tileir.analysis.axes import is_tile
+from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.layouts import transform
@@ -85,3 +87,42 @@ def replay(rewriter: Rewriter, steps: Iterable[tuple[Op, Layout]], value: Value)
         value = copy.results[0].lay_out(layout)
         rewriter.keep(copy)
     return value
+
+
+# ---- rematerialised in another layout -------------------------------------------------------------------------------
+
+
+def _made_of(value: Value, layout: Layout) -> dict[Value, Layout] | None:
+    """The tiles, with their layouts, of which a cheap op makes a value in this layout; None of other ops."""
+    op = value.op
+    tiles = [v for v in op.operands if is_tile(v)] if op is not None else []
+    if op is None or not (op.cheap or op.rematerializable or RULES.of(op) is not None):
+        return None
+    if not tiles or RULES.of(op) is None:
+        return dict.fromkeys(tiles, layout)
+    wanted = rule_of(op).backward(op, layout) if rule_of(op).exact else None
+    return None if wanted is None else {tiles[0]: wanted}
+
+
+def moved_for(value: Value, layout: Layout) -> Iterator[tuple[Value, Layout]]:
+    """The tiles, each with a layout, that have to move to other threads before cheap ops make a value in this one."""
+    if value.type.layout == layout:
+        return
+    sources = _made_of(value, layout)
+    if sources is None:
+        yield value, layout
+    else:
+        for source, wanted in sources.items():
+            yield from moved_for(source, wanted)
+
+
+def again(b: Builder, value: Value, layout: Layout, move: Callable[[Builder, Value, Layout], Value]) -> Value:
+    """A value in another layout, by cheap ops once more; `move` converts what they are made of."""
+    if value.type.layout == layout:
+        return value
+    sources = _made_of(value, layout)
+    if sources is None:
+        return move(b, value, layout)
+    assert value.op is not None
+    copy = value.op.clone({source: again(b, source, wanted, move) for source, wanted in sources.items()})
+    return b.value(copy, value.hint).lay_out(layout)
