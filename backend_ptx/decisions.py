@@ -53,10 +53,7 @@ def multiply_adds(sizes: Sequence[int], why: str, span: Span) -> Decision:
     return Decision("multiply_adds", "x".join(map(str, sizes)), why, span)
 
 
-def fewer_cycles(cycles: float, name: str, others: float) -> str:
-    return f"{cycles:.0f} cycles, {others:.0f} by {name}"
-
-
+FEWER_CYCLES = "{:.0f} cycles, {:.0f} by {}"
 FLOAT32_OPERANDS = "float32 operands, which tensor cores would round to tfloat32"
 
 
@@ -281,30 +278,17 @@ def ping_pong() -> Decision:
     return Decision("ping_pong", "two warpgroups alternate", "one multiplies while the other computes")
 
 
+# Reasons with numbers or names in their gaps are filled in by `format`.
+
 # ---- why not: clusters ------------------------------------------------------------------------------------------
 
 NOTHING_TO_SHARE = "there is no matrix multiply, whose operands CTAs could share, and no reduction"
 NOT_BY_WARPGROUPS = "a matrix multiply does not use wgmma, the only instruction that reads operands shared by a cluster"
-
-
-def no_clusters(target: str) -> str:
-    return f"{target} has no clusters"
-
-
-def no_shared_operands(target: str) -> str:
-    return f"{target} has no instruction that multiplies operands shared by a cluster"
-
-
-def accumulators_too_small(ctas: int) -> str:
-    return f"{ctas} sub-tiles of an accumulator would be too small for wgmma"
-
-
-def tiles_too_small(ctas: int) -> str:
-    return f"tiles are too small for {ctas} sub-tiles"
-
-
-def too_much_to_exchange(elements: int) -> str:
-    return f"CTAs would exchange {elements} elements"
+NO_CLUSTERS = "{} has no clusters"
+NO_SHARED_OPERANDS = "{} has no instruction that multiplies operands shared by a cluster"
+ACCUMULATORS_TOO_SMALL = "{} sub-tiles of an accumulator would be too small for wgmma"
+TILES_TOO_SMALL = "tiles are too small for {} sub-tiles"
+TOO_MUCH_TO_EXCHANGE = "CTAs would exchange {} elements"
 
 
 def needs_whole_tile(opcode: str, span: Span) -> str:
@@ -338,26 +322,11 @@ NO_SHARED_MEMORY_LEFT = "other tiles leave no shared memory"
 LONG_INDEX = "its array is indexed with int64"
 NOT_SIDE_BY_SIDE = "its elements are not contiguous in memory"
 AXES_MAY_OVERLAP = "its array's axes may overlap"
-
-
-def rank_of_tensor_maps(axes: int, most: int) -> str:
-    return f"a tile has {axes} axes, a tensor map 1 to {most}"
-
-
-def short_rows(size: int, least: int) -> str:
-    return f"rows of {size} bytes, below {least}"
-
-
-def small_tile(size: int, least: int) -> str:
-    return f"a tile of {size} bytes, below {least}"
-
-
-def unaligned_start(multiple: int) -> str:
-    return f"its array is not known to start at a multiple of {multiple} bytes"
-
-
-def unaligned_stride(axis: int, multiple: int) -> str:
-    return f"the stride of axis {axis} is not known to be a multiple of {multiple} bytes"
+RANK_OF_TENSOR_MAPS = "a tile has {} axes, a tensor map 1 to {}"
+SHORT_ROWS = "rows of {} bytes, below {}"
+SMALL_TILE = "a tile of {} bytes, below {}"
+UNALIGNED_START = "its array is not known to start at a multiple of {} bytes"
+UNALIGNED_STRIDE = "the stride of axis {} is not known to be a multiple of {} bytes"
 
 
 # ---- why not: software pipelining -------------------------------------------------------------------------------
@@ -379,18 +348,9 @@ SEVERAL_THREADS = "several threads need the same elements"
 NOT_KNOWN_SIDE_BY_SIDE = "its elements are not known to be contiguous"
 ITERATION_TOO_LATE = "whether its iteration executes is not known early enough"
 MASK_ENDS_BETWEEN = "its mask may end within a vector"
-
-
-def padding(name: str) -> str:
-    return f"padding {name}"
-
-
-def few_bytes(size: int) -> str:
-    return f"only {size} bytes"
-
-
-def few_bytes_side_by_side(size: int) -> str:
-    return f"only {size} contiguous bytes"
+PADDING = "padding {}"
+FEW_BYTES = "only {} bytes"
+FEW_BYTES_SIDE_BY_SIDE = "only {} contiguous bytes"
 
 
 # ---- numbers and names ------------------------------------------------------------------------------------------

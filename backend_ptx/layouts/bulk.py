@@ -106,7 +106,7 @@ def tma_refusal(array: ArrayType, shape: tuple[int, ...], steps: tuple[int, ...]
     Whether the array is a parameter that the kernel does not write is another question: passes/pipelining/legality.py.
     """
     if not 1 <= len(shape) <= MAX_RANK:
-        return decisions.rank_of_tensor_maps(len(shape), MAX_RANK)
+        return decisions.RANK_OF_TENSOR_MAPS.format(len(shape), MAX_RANK)
     if array.index is not int32:
         return decisions.LONG_INDEX
     inner = inner_axis(array, shape, steps, order)
@@ -114,18 +114,18 @@ def tma_refusal(array: ArrayType, shape: tuple[int, ...], steps: tuple[int, ...]
         return decisions.NOT_SIDE_BY_SIDE
     size = array.dtype.bytes
     if shape[inner] * size < CHUNK_BYTES:
-        return decisions.short_rows(shape[inner] * size, CHUNK_BYTES)
+        return decisions.SHORT_ROWS.format(shape[inner] * size, CHUNK_BYTES)
     if prod(shape) * size < DESTINATION_ALIGN:
-        return decisions.small_tile(prod(shape) * size, DESTINATION_ALIGN)
+        return decisions.SMALL_TILE.format(prod(shape) * size, DESTINATION_ALIGN)
     if array.align % CHUNK_BYTES:
-        return decisions.unaligned_start(CHUNK_BYTES)
+        return decisions.UNALIGNED_START.format(CHUNK_BYTES)
     if not array.disjoint:
         return decisions.AXES_MAY_OVERLAP
     for axis in (order[k] for k in range(len(shape)) if k != inner):
         stride = array.strides[axis]
         divisor = array.stride_div[axis] if stride is None else stride
         if array.extents[axis] != 1 and divisor * size % CHUNK_BYTES:
-            return decisions.unaligned_stride(axis, CHUNK_BYTES)
+            return decisions.UNALIGNED_STRIDE.format(axis, CHUNK_BYTES)
     return None
 
 

@@ -8,11 +8,11 @@ import secrets
 from typing import TYPE_CHECKING, Any
 
 from tilewright.backend_ptx.resources.verdict import FULL_LEVEL, Rejection, of_error, of_log
-from tilewright.backend_ptx.runtime.cache import DiskCache, Entry, open_cache
 from tilewright.backend_ptx.runtime.driver import Device, check, driver
 from tilewright.backend_ptx.runtime.kernel import DeviceKernel, load_code, load_entry
 from tilewright.backend_ptx.runtime.link import load_ptx
 from tilewright.backend_ptx.runtime.versions import versions
+from tilewright.tileir.cache import DiskCache, Entry, open_cache
 from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import TileCompilerExecutionError
 from tilewright.tileir.events import timed

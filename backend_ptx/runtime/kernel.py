@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tilewright.backend_ptx.abi import KernelAbi
-from tilewright.backend_ptx.runtime.cache import Entry
 from tilewright.backend_ptx.runtime.driver import Device, check, driver
 from tilewright.backend_ptx.runtime.link import load_ptx
+from tilewright.tileir.cache import Entry
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
 
 # A kernel may use this much dynamic shared memory without asking.

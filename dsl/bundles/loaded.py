@@ -137,10 +137,10 @@ class Bundle:
             return self._found[key]
 
     def _device_kernel(self, binary: Binary, device: Any) -> Any:
-        from tilewright.backend_ptx.runtime.cache import Entry
         from tilewright.backend_ptx.runtime.driver import check, driver
         from tilewright.backend_ptx.runtime.kernel import load_code
         from tilewright.backend_ptx.runtime.link import load_ptx
+        from tilewright.tileir.cache import Entry
 
         code, data = self._manifest.code[binary.code], self._bytes[binary.code]
         ptx = data.decode() if code.format == "ptx" else ""

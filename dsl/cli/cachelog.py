@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tilewright.cli.answers import Answer
 
 if TYPE_CHECKING:
-    from tilewright.backend_ptx.runtime.cache import DiskCache, Entry
+    from tilewright.tileir.cache import DiskCache, Entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def _target(entry: Entry) -> str:
 
 def log() -> Answer:
     """The cache, last used first; its text goes through a pager on a terminal."""
-    from tilewright.backend_ptx.runtime.cache import open_cache
+    from tilewright.tileir.cache import open_cache
 
     cache = open_cache()
     if cache is None:
@@ -97,7 +97,7 @@ def log() -> Answer:
 
 def describe() -> str:
     """The cache in words: its folder, entries and size. Raises OSError for a folder that cannot be written."""
-    from tilewright.backend_ptx.runtime.cache import PRIVATE, open_cache
+    from tilewright.tileir.cache import PRIVATE, open_cache
 
     cache = open_cache()
     if cache is None:
@@ -151,8 +151,8 @@ def _table(lines: Iterable[Line]) -> Any:
 
 def clear() -> Answer:
     """Remove every kernel of the cache, and what is noted of kernels."""
-    from tilewright.backend_ptx.runtime.cache import open_cache
     from tilewright.launching.notes import open_notes
+    from tilewright.tileir.cache import open_cache
 
     cache = open_cache()
     if cache is None:

@@ -74,7 +74,7 @@ def _gpu() -> str:
 
 
 def _cache() -> str:
-    from tilewright.backend_ptx.runtime.cache import default_folder
+    from tilewright.tileir.cache import default_folder
 
     folder = default_folder()
     if folder is None:

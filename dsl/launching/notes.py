@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from tilewright.backend_ptx.runtime.cache import DiskCache, Entry, open_cache
+from tilewright.tileir.cache import DiskCache, Entry, open_cache
 from tilewright.tileir.sources import digest, files
 
 FOLDER, SUFFIX, LIMIT = "notes", ".twn", 16 << 20

@@ -53,8 +53,8 @@ def _argument(read: Fingerprint, argument: Argument) -> str:
 
 def find(key: str, name: str, device: Any) -> Found | None:
     """The kernel that a note leads to, loaded; None where there is none that is whole."""
-    from tilewright.backend_ptx.runtime.cache import open_cache
     from tilewright.backend_ptx.runtime.kernel import load_entry
+    from tilewright.tileir.cache import open_cache
 
     note, cache = notes.load(key), open_cache()
     entry, written = note.get("entry"), note.get("written")

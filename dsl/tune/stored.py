@@ -37,7 +37,7 @@ def store(key: str, configs: list[Config], chosen: Config, about: dict[str, Any]
     if path is not None:
         _write(path, key, entry)
         return
-    from tilewright.backend_ptx.runtime.cache import Entry, open_cache
+    from tilewright.tileir.cache import Entry, open_cache
 
     cache = open_cache()
     if cache is not None:
@@ -65,7 +65,7 @@ def choices_of(path: Path) -> dict[str, Any]:
 
 
 def _from_cache(key: str) -> dict[str, Any] | None:
-    from tilewright.backend_ptx.runtime.cache import open_cache
+    from tilewright.tileir.cache import open_cache
 
     cache = open_cache()
     entry = cache.load(key) if cache is not None else None

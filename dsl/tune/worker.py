@@ -89,9 +89,9 @@ class _HostBlock:
 
 
 def _on_gpu(job: Job, ordinal: int) -> Callable[[], float]:
-    from tilewright.backend_ptx.runtime.cache import Entry
     from tilewright.backend_ptx.runtime.driver import get_device
     from tilewright.backend_ptx.runtime.kernel import load_entry
+    from tilewright.tileir.cache import Entry
     from tilewright.tune.local import stopwatch
 
     device = get_device(ordinal)

@@ -152,7 +152,7 @@ def test_a_stored_choice_that_is_damaged_is_none() -> None:
     for entry in ({"index": 2, "config": "tile=64"}, {"index": 1, "config": "tile=32"}, {"index": True}, {}):
         stored.store("ab" * 32, configs, configs[1], {})
         assert stored.load("ab" * 32, configs) is configs[1]
-        from tilewright.backend_ptx.runtime.cache import Entry, open_cache
+        from tilewright.tileir.cache import Entry, open_cache
 
         folder = open_cache()
         assert folder is not None

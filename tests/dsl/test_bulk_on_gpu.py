@@ -37,10 +37,10 @@ def on_device(name: str, array: np.ndarray, case: Case, buffers: list[Any]) -> A
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_a_tile_arrives(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     from tilewright.backend_ptx.llvm.compile import llvm_to_ptx
-    from tilewright.backend_ptx.runtime.cache import Entry
     from tilewright.backend_ptx.runtime.driver import get_device
     from tilewright.backend_ptx.runtime.kernel import load_entry
     from tilewright.backend_ptx.runtime.memory import download
+    from tilewright.tileir.cache import Entry
 
     device = get_device(0)
     if not device.target.has_tma:

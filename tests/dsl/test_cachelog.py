@@ -12,9 +12,9 @@ import pytest
 from support import fake_cuda
 
 import tilewright as ct
-from tilewright.backend_ptx.runtime.cache import open_cache
 from tilewright.cli.cachelog import describe, entries
 from tilewright.cli.main import main
+from tilewright.tileir.cache import open_cache
 
 
 def make(name: str) -> Any:

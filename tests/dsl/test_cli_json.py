@@ -120,7 +120,7 @@ def test_run(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    from tilewright.backend_ptx.runtime.cache import Entry, open_cache
+    from tilewright.tileir.cache import Entry, open_cache
 
     monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path / "cache"))
     cache = open_cache()

@@ -19,11 +19,11 @@ from sanitize import find_sanitizer
 from support.fake_cuda import FakeCuda, install, uninstall
 
 import tilewright as tw
-from tilewright.backend_ptx.runtime.cache import open_cache
 from tilewright.cli.cachelog import entries
 from tilewright.cli.reading import load_kernel
 from tilewright.inspecting import sass
 from tilewright.inspecting.sass import SassLine, ptx_places, sass_lines
+from tilewright.tileir.cache import open_cache
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 MATRIX = tw.spec("bf16[4096,4096]")

@@ -16,12 +16,12 @@ from tilewright.arguments.annotations import PLAIN_ARRAY
 from tilewright.arguments.arrays import ArrayInfo
 from tilewright.arguments.bind import ArrayArgument
 from tilewright.backend_ptx.llvm.compile import llvm_to_ptx
-from tilewright.backend_ptx.runtime.cache import Entry
 from tilewright.backend_ptx.runtime.driver import CudaError, get_device
 from tilewright.backend_ptx.runtime.kernel import load_entry
 from tilewright.backend_ptx.targets import get_target
 from tilewright.launching.gpu import DevicePlan
 from tilewright.launching.grid import make_grid
+from tilewright.tileir.cache import Entry
 from tilewright.tileir.dtypes import bfloat16
 
 ADDRESS, OUT = 0x7000_0000_0100, 0x7100_0000_0000

@@ -20,11 +20,11 @@ from support.fake_cuda import FakeCuda
 
 import tilewright as tw
 from tilewright.backend_ptx.runtime import build, versions
-from tilewright.backend_ptx.runtime.cache import DiskCache
 from tilewright.backend_ptx.runtime.driver import get_device
 from tilewright.launching import fingerprint, notes, warm
 from tilewright.launching.sources import PythonSource
 from tilewright.tileir import sources
+from tilewright.tileir.cache import DiskCache
 from tilewright.tileir.plan import Switches
 
 TRANSLATED: list[str] = []

@@ -17,9 +17,9 @@ import numpy as np
 
 from fuzz.damage import ROOT, Hang, damaged, limited
 from tilewright.backend_ptx.abi import KernelAbi
-from tilewright.backend_ptx.runtime.cache import MAGIC, Entry, decode, encode
 from tilewright.cli.cachelog import Stored, line_of
 from tilewright.cli.main import main
+from tilewright.tileir.cache import MAGIC, Entry, decode, encode
 
 EXAMPLE = str(ROOT / "examples/vector_add.py")
 WORDS = [

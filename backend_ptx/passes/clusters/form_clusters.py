@@ -168,7 +168,7 @@ def _cut(
 ) -> dict[Value, int] | str:
     """The tiles to cut, each with its axis; or why none can be cut."""
     if not target.has_cluster:
-        return decisions.no_clusters(target.name)
+        return decisions.NO_CLUSTERS.format(target.name)
     if products:
         return _refusal(products, target) or _cut_products(Axes(function, ctas), products)
     if rows:
@@ -179,7 +179,7 @@ def _cut(
 def _refusal(products: Sequence[Mma], target: Target) -> str | None:
     """Why CTAs of a cluster cannot share operands."""
     if not (target.has_tma and any(unit.reads_shared for unit in units_of(target))):
-        return decisions.no_shared_operands(target.name)
+        return decisions.NO_SHARED_OPERANDS.format(target.name)
     if not all(warpgroup_kind(op, target) for op in products):
         return decisions.NOT_BY_WARPGROUPS
     return None
@@ -194,7 +194,7 @@ def _cut_products(axes: Axes, products: Sequence[Mma]) -> dict[Value, int] | str
         found = [axes.component((product.acc, axis)) for axis in _preferred(product, axes.count)]
         reasons = [_conflict(nodes, chosen, axes) for nodes in found]
         if None not in reasons:
-            return next(filter(None, reasons), decisions.accumulators_too_small(axes.count))
+            return next(filter(None, reasons), decisions.ACCUMULATORS_TOO_SMALL.format(axes.count))
         chosen.update(found[reasons.index(None)])
     return chosen
 
@@ -207,10 +207,10 @@ def _cut_rows(axes: Axes, rows: Sequence[_Row]) -> dict[Value, int] | str:
     reasons = [_conflict(nodes, {}, axes) for nodes in found]
     usable = [dict(nodes) for nodes, reason in zip(found, reasons, strict=True) if reason is None]
     if not usable:
-        return next(filter(None, reasons), decisions.tiles_too_small(axes.count))
+        return next(filter(None, reasons), decisions.TILES_TOO_SMALL.format(axes.count))
     best = min(usable, key=lambda chosen: _exchanged(chosen, rows))
     count = _exchanged(best, rows)
-    return best if count <= EXCHANGED else decisions.too_much_to_exchange(count)
+    return best if count <= EXCHANGED else decisions.TOO_MUCH_TO_EXCHANGE.format(count)
 
 
 def _exchanged(chosen: Mapping[Value, int], rows: Sequence[_Row]) -> int:

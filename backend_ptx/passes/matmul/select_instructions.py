@@ -116,7 +116,7 @@ def _by_warps(rewriter: Rewriter, op: Mma, c: Compilation) -> Value | None:
     batch = op.acc.type.size // (sizes[0] * sizes[1])
     others = fma_cycles(sizes, batch, dtype.bytes, held is dt.float64, c.target)
     if others < choice.cycles:
-        why = decisions.fewer_cycles(others, choice.instruction, choice.cycles)
+        why = decisions.FEWER_CYCLES.format(others, choice.cycles, choice.instruction)
         c.decide(decisions.multiply_adds(sizes, why, op.span))
         return None
     a, b = (_cast(rewriter, v, choice.operands or v.type.dtype) for v in (op.a, op.b))

@@ -73,7 +73,7 @@ def _reason(source: Load | Gather) -> str | None:
     if source.memory_order is not MemoryOrder.WEAK:
         return decisions.MEMORY_ORDER
     if source.padding not in (PaddingMode.ZERO, PaddingMode.UNDETERMINED) and source.check_bounds:
-        return decisions.padding(source.padding.value)
+        return decisions.PADDING.format(source.padding.value)
     return None
 
 
@@ -114,7 +114,7 @@ def tma_reason(load: Load, unit: Compilation) -> str | None:
     if not known_without_tiles([*load.index, *place.scalars], unit):
         return decisions.PLACE_FROM_THREADS
     size = load.result.type.bytes
-    return decisions.few_bytes(size) if size < LEAST_BYTES else None
+    return decisions.FEW_BYTES.format(size) if size < LEAST_BYTES else None
 
 
 def tma_transfer(loop: Loop, load: Load, unit: Compilation) -> Transfer:
@@ -191,7 +191,7 @@ def copied_transfer(loop: Loop, source: Load | Gather, unit: Unit, warps: int, t
     slot = slot_of(stages[0], source.shape) if stages else ring_layout(threads, crossing or (threads,), size)
     width = widest_copy(slot, threads, vector, size)
     if not width:
-        raise RefusalError(decisions.few_bytes_side_by_side(vector * size))
+        raise RefusalError(decisions.FEW_BYTES_SIDE_BY_SIDE.format(vector * size))
     return Transfer(
         source, slot, value.type.dtype, stages, moves_to(stages, body_of(loop), unit), conversions if crossing else [],
         exchanged=exchanged, threads=threads, width=width, run=run._replace(length=width // size), address=address)

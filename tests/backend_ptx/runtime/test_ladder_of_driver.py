@@ -11,8 +11,8 @@ import pytest
 from support.fake_cuda import FakeCuda, install, uninstall
 
 import tilewright as tw
-from tilewright.backend_ptx.runtime.cache import open_cache
 from tilewright.cli.cachelog import entries
+from tilewright.tileir.cache import open_cache
 from tilewright.tileir.diagnostics import TileCompilerExecutionError
 
 FATAL = ("ptxas fatal : (C7602) Insufficient registers (80) to compile instruction at line 1 in function double. "

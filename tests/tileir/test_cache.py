@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tilewright.backend_ptx.runtime import cache as module
-from tilewright.backend_ptx.runtime.cache import DiskCache, Entry, decode, encode, open_cache
 from tilewright.cli.cachelog import entries
+from tilewright.tileir import cache as module
+from tilewright.tileir.cache import DiskCache, Entry, decode, encode, open_cache
 
 ENTRY = Entry({"threads": 128, "abi": "{}"}, ".version 8.0\n" * 80)
 

@@ -1,8 +1,9 @@
-"""The disk cache of compiled kernels: survives concurrent and killed writers, and corrupt or foreign entries.
+"""The disk cache of compiled kernels, notes of launches and tuned choices: survives concurrent and killed writers, and
+corrupt or foreign entries.
 
-An entry is one file: magic, SHA-256 of the rest, then JSON meta data and PTX; the driver keeps the machine code in a
-cache of its own. Writers make a temporary file and rename it, so a reader sees a whole entry or none. Whatever does not
-check out is ignored and written anew.
+An entry is one file: magic, SHA-256 of the rest, then JSON meta data and PTX, if any; the driver keeps the machine code
+in a cache of its own. Writers make a temporary file and rename it, so a reader sees a whole entry or none. Whatever
+does not check out is ignored and written anew.
 """
 
 from __future__ import annotations
