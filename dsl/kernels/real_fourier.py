@@ -10,6 +10,8 @@ from tilewright.kernels.declaration import library_function
 from tilewright.kernels.device import real_fourier as device
 from tilewright.kernels.device.common import wide
 from tilewright.kernels.fourier import (
+    BESIDE,
+    BETWEEN,
     LONGEST,
     MOST_BYTES_IN_REGISTERS,
     POINTS,
@@ -26,7 +28,7 @@ from tilewright.kernels.fourier import (
 from tilewright.kernels.launching import blocks, launch, number
 from tilewright.tileir.diagnostics import TileTypeError, TileValueError
 
-# Points of a block between the two passes of a long transform and its spectrum.
+# Points of a block that makes a long transform of a spectrum.
 TILE = 1024
 
 
@@ -101,10 +103,24 @@ def _spectrum(function: str, x: Array, factor: float, scaled: bool, norm: str, p
         rows = max(1, POINTS // half)
         launch(device.real_rows, (blocks(m, rows),), source, target, scale, factor, rows, radices(half))
         return final
-    between = empty(x, (m, half, 2), dtype)
-    launch_transforms(source, between, False, 1.0)
-    launch(device.spectra_of_pairs, (m, blocks(half, TILE)), between, target, scale, factor, TILE)
+    launch_real_transforms(source, target, scale, factor)
     return final
+
+
+def launch_real_transforms(source: Array, target: Array, scale: float, factor: float) -> None:
+    """Half of the spectra of rows of real numbers, (m, h, 2), into (m, h + 1, 2), in two passes."""
+    m, half = number(source.shape[0]), number(source.shape[1])
+    dtype = wide(dtype_of(source))
+    across = 1 << (half.bit_length() - 1) // 2
+    along = 2 * half // across
+    source = view(source, (source.shape[0], across, along // 2, 2))
+    most = max(1, min(m, BETWEEN // (2 * half * dtype.bytes)))
+    between = empty(source, (most, across // 2 + 1, along, 2), dtype)
+    for first in range(0, m, most):
+        now = min(most, m - first)
+        launch(device.real_columns, (now, along // 2 // BESIDE), source, between, first, BESIDE, radices(across))
+        launch(device.real_turned_rows, (now, blocks(across // 2 + 1, BESIDE)), between, target, first, scale, factor,
+               BESIDE, radices(along))
 
 
 def _numbers(function: str, name: str, x: Array, factor: float, scaled: bool, norm: str, out: Array | None) -> Array:

@@ -29,10 +29,24 @@ def times(a, b):
     return a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]
 
 
-def root(k, n, dtype):
-    """exp(-2 pi i k / n) of integers k, less than n over a radix, so that the angle is small and exact enough."""
-    angle = k.astype(dtype) * dtype(-2 * math.pi / n)
-    return tw.cos(angle), tw.sin(angle)
+def series(x, first, count):
+    """The sum of count terms (-x)^j / (first + 2 j)!, by Horner's rule."""
+    total = 1 / math.factorial(first + 2 * count - 2)
+    for k in tw.static_iter(range(first + 2 * count - 4, first - 1, -2)):
+        total = 1 / math.factorial(k) - total * x
+    return total
+
+
+def root(k, n, part, dtype):
+    """exp(-2 pi i k / n) of integers k below n / part. The angle is known to be small: cosine and sine are few terms of
+    their series. Where a part is more than an eighth of the circle, they are those of a fraction, squared."""
+    halvings = max(0, 4 - part.bit_length())
+    angle = k.astype(dtype) * dtype(-2 * math.pi / (n << halvings))
+    square, terms = angle * angle, 10 if dtype == tw.float64 else 6
+    w = series(square, 0, terms), angle - angle * square * series(square, 3, terms - 1)
+    for _ in tw.static_iter(range(halvings)):
+        w = times(w, w)
+    return w
 
 
 def turned(a, k, n):
@@ -102,10 +116,10 @@ def all_turned(v, w):
     return (v[0], *tuple(times(v[k], by[k - 1]) for k in tw.static_iter(range(1, len(v)))))
 
 
-def side_by_side(v):
-    """2, 4, 8 or 16 complex tiles along their third axis."""
+def side_by_side(v, axis):
+    """1, 2, 4, 8 or 16 complex tiles along an axis."""
     for _ in tw.static_iter(range(len(v).bit_length() - 1)):
-        v = tuple(tuple(tw.cat((v[k][i], v[k + 1][i]), 2) for i in tw.static_iter(BOTH))
+        v = tuple(tuple(tw.cat((v[k][i], v[k + 1][i]), axis) for i in tw.static_iter(BOTH))
                   for k in tw.static_iter(range(0, len(v), 2)))
     return v[0]
 
@@ -122,14 +136,14 @@ def step(v, radix, stride, inner, turn):
                               for k in tw.static_iter(range(radix))))
     place = tw.arange(m, dtype=tw.int32)[None, :]
     if stride * radix < length:
-        parts = all_turned(parts, root(place // stride * (stride // inner), length // inner, v[0].dtype))
+        parts = all_turned(parts, root(place // stride * (stride // inner), length // inner, radix, v[0].dtype))
     elif turn is not None:
         column = turn[0] + place % inner
-        first = root(place // inner * column, turn[1], v[0].dtype)
+        first = root(place // inner * column, turn[1], radix, v[0].dtype)
         parts = all_turned(tuple(times(p, first) for p in tw.static_iter(parts)),
-                           root(m // inner * column, turn[1], v[0].dtype))
+                           root(m // inner * column, turn[1], radix, v[0].dtype))
     shape = rows, m // stride, 1, stride
-    whole = side_by_side(tuple(tuple(t.reshape(shape) for t in tw.static_iter(p)) for p in tw.static_iter(parts)))
+    whole = side_by_side(tuple(tuple(t.reshape(shape) for t in tw.static_iter(p)) for p in tw.static_iter(parts)), 2)
     return tuple(t.reshape((rows, length)) for t in tw.static_iter(whole))
 
 
