@@ -39,18 +39,18 @@ STRIP = 16  # of a tile, which go together through element-wise ops: enough to h
 
 def is_uniform(value: Value) -> bool:
     """Whether a tile is one register, or made of indices: it is rematerialised where it is used."""
-    op = value.op
-    if not isinstance(value.type, TileType) or not value.type.shape:
-        return True
-    if op is None:
-        return False
-    if op.rematerializable:
-        return True
-    if isinstance(op, Reshape):
-        return is_uniform(op.src)
-    if isinstance(op, Broadcast):
-        return registers_of(op.src) <= 1 or is_uniform(op.src)
-    return op.elementwise and all(is_uniform(v) for v in op.operands)
+    pending, seen = [value], {value}
+    while pending:
+        value = pending.pop()
+        op = value.op
+        if not isinstance(value.type, TileType) or not value.type.shape:
+            continue
+        if op is None or not (op.rematerializable or op.elementwise or isinstance(op, (Reshape, Broadcast))):
+            return False
+        if not op.rematerializable and not (isinstance(op, Broadcast) and registers_of(op.src) <= 1):
+            pending += [v for v in op.operands if v not in seen]
+            seen.update(op.operands)
+    return True
 
 
 def registers_of(value: Value) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import tilewright.backend_ptx.ops  # noqa: F401  (the parser knows machine ops)
-from tilewright.backend_ptx.resources.registers import live_registers
+from tilewright.backend_ptx.resources.registers import is_uniform, live_registers
 from tilewright.tileir.parser import parse
 
 ROW = (Path(__file__).parents[1] / "passes" / "golden" / "relieve_pressure-spill.tile").read_text()
@@ -39,3 +39,11 @@ def test_widened_floats_live_in_their_source() -> None:
     assert live((last, sum_), ("%f: tile<1x32768xf32, #0> = cast(src=%t, dtype=f32)",
                                "%g: tile<1x32768xf32, #0> = cast(src=%t, dtype=f32)\n  "
                                "%f: tile<1x32768xf32, #0> = sqrt(src=%g)")) == live() + 64
+
+
+def test_what_is_made_of_indices_is_found_in_as_many_steps_as_it_has_ops() -> None:
+    """Each square uses the one before twice: 64 of them had taken 2 to the power 64 steps."""
+    squares = [f"%i{k + 1}: tile<64xi32> = mul(lhs=%i{k}, rhs=%i{k})" for k in range(64)]
+    ops = ["%i0: tile<64xi32> = iota(size=64, dtype=i32)", *squares, "return()"]
+    function = parse("func @squares() {\n  " + "\n  ".join(ops) + "\n}")
+    assert is_uniform(function.body.ops[-2].results[0])
