@@ -73,7 +73,7 @@ def alternate(
 
 
 def graph_of(run: Callable[[], Any]) -> Callable[[], Any]:
-    """A run as a CUDA graph; as it is where it cannot be captured."""
+    """A run as a CUDA graph, which keeps the run and so its arrays; as it is where it cannot be captured."""
     import torch
 
     try:
@@ -89,7 +89,11 @@ def graph_of(run: Callable[[], Any]) -> Callable[[], Any]:
         torch.cuda.synchronize()
         print(f"  (no graph: {type(error).__name__}: {str(error)[:120]})")
         return run
-    return graph.replay
+
+    def replay(of: Callable[[], Any] = run) -> None:
+        graph.replay()
+
+    return replay
 
 
 def fastest(choices: dict[str, Callable[[], Any]], queued: bool = False) -> Callable[[], Any]:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
+import sys
+import weakref
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -29,3 +34,27 @@ def test_the_host_has_no_say_in_which_kernel_is_fastest(monkeypatch: pytest.Monk
     choices = {name: kernel(name) for name in on_the_gpu}
     found = _timing.fastest({**choices, "refused": lambda: 1 // 0})
     assert found is choices["large"]
+
+
+def test_a_graph_keeps_the_arrays_of_its_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A replay writes where the captured run wrote: memory that was freed may hold the code of a kernel by then."""
+    class Array:
+        pass
+
+    def run_of(array: Array) -> Callable[[], Any]:
+        return lambda: array
+
+    stream, replays = SimpleNamespace(wait_stream=lambda other: None), []
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=SimpleNamespace(
+        Stream=lambda: stream, current_stream=lambda: stream, stream=contextlib.nullcontext,
+        graph=contextlib.nullcontext, CUDAGraph=lambda: SimpleNamespace(replay=lambda: replays.append(1)))))
+    array = Array()
+    kept = weakref.ref(array)
+    graph = _timing.graph_of(run_of(array))
+    del array
+    gc.collect()
+    graph()
+    assert replays == [1] and kept() is not None
+    del graph
+    gc.collect()
+    assert kept() is None
