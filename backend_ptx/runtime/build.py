@@ -47,11 +47,11 @@ def build_kernel(
         assembler = DriverJudge(hints.opt_level)
         compiled = compile_kernel(function, device.target, watch, hints=hints, switches=switches, judge=assembler,
                                   limits=_accepted(cache, key))
-        module, log = assembler.take(compiled.ptx)
+        module, log, mark = assembler.take(compiled.ptx)
         meta = {"abi": compiled.abi.to_json(), "threads": compiled.threads, "shared_bytes": compiled.shared_bytes,
                 "log": log, "opt_level": hints.opt_level, "cluster": compiled.cluster, "rungs": list(compiled.rungs),
                 "limits": settings(compiled.limits), "dependent": compiled.dependent, "looped": compiled.looped,
-                "packed": compiled.packed}
+                "packed": compiled.packed, "mark": mark}
         entry = Entry(meta, compiled.ptx)
         facts["seconds"] = dict(compiled.timings)
         kernel = load_code(entry, compiled.abi, device, dict(compiled.timings), module)
@@ -65,25 +65,26 @@ class DriverJudge:
 
     def __init__(self, level: int) -> None:
         self._level = level
-        self._loaded: dict[str, tuple[Any, str]] = {}
+        self._loaded: dict[str, tuple[Any, str, str]] = {}
 
     def __call__(self, plan: Attempt) -> Rejection | None:
         compiled = plan.compiled
         # New to the driver's own cache, which gives machine code without the log that tells of spills.
-        text = f"{compiled.ptx}// {secrets.token_hex(8)}\n"
+        mark = f"// {secrets.token_hex(8)}\n"
         try:
-            module, log = load_ptx(text, compiled.name, self._level)
+            module, log = load_ptx(compiled.ptx + mark, compiled.name, self._level)
         except TileCompilerExecutionError as error:
             if (refused := of_error(error)) is None:
                 raise
             return refused
-        self._loaded[compiled.ptx] = module, log
+        self._loaded[compiled.ptx] = module, log, mark
         return of_log(log) if self._level >= FULL_LEVEL else None
 
-    def take(self, ptx: str) -> tuple[Any, str]:
-        """The module of this code and the assembler's log; the others are unloaded."""
+    def take(self, ptx: str) -> tuple[Any, str, str]:
+        """The module of this code, the assembler's log, and the mark by which the driver's cache knows the text; the
+        others are unloaded."""
         taken = self._loaded.pop(ptx)
-        for module, _ in self._loaded.values():
+        for module, *_ in self._loaded.values():
             check(driver().cuModuleUnload(module), "cuModuleUnload")
         return taken
 

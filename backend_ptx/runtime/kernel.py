@@ -65,7 +65,9 @@ def load_code(
         raise TileUnsupportedFeatureError(
             f"kernel {abi.name} needs {shared} bytes of shared memory per block; {device.target.name} has "
             f"{device.target.shared_per_block}", hints=["use smaller tiles"])
-    module = load_ptx(entry.ptx, abi.name, int(str(entry.meta["opt_level"])))[0] if module is None else module
+    if module is None:
+        text = entry.ptx + str(entry.meta.get("mark", ""))  # the driver's own cache knows it so
+        module, _ = load_ptx(text, abi.name, int(str(entry.meta["opt_level"])))
     handle = check(cuda.cuModuleGetFunction(module, abi.name.encode()), f"cuModuleGetFunction({abi.name})")
 
     def ask(name: str) -> int:

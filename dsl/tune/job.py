@@ -65,7 +65,7 @@ def make_job(kernel: tile_kernel, grid: Grid, args: tuple[Any, ...], stream: Any
         made = plan.kernel
         job.written, job.ptx = plan.written, made.ptx
         job.meta = {"abi": made.abi.to_json(), "threads": made.threads, "shared_bytes": made.shared_bytes,
-                    "cluster": made.cluster, "looped": made.looped, "packed": made.packed,
+                    "cluster": made.cluster, "looped": made.looped, "packed": made.packed, "dependent": made.dependent,
                     "opt_level": kernel.hints.resolve(made.device.target.name).opt_level}
     job.blocks = _blocks(arguments, job.written)
     job.arguments = _without_owners(arguments)

@@ -405,6 +405,7 @@ def test_cache_across_processes(cuda: FakeCuda, tmp_path: Path, monkeypatch: pyt
     assert len(compiled) == 1 and len(list((tmp_path / "cache").rglob("*.twk"))) == 1
     make_add()[(1,)](*args)
     assert len(compiled) == 1, "a second process finds the entry"
+    assert len(cuda.linked) == 2 and cuda.linked[0] == cuda.linked[1], "the driver's own cache has its machine code"
     [entry] = (tmp_path / "cache").rglob("*.twk")
     entry.write_bytes(entry.read_bytes()[:-1])
     make_add()[(1,)](*args)

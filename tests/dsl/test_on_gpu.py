@@ -319,5 +319,5 @@ far[(2,)](x, out)
     places = os.pathsep.join([str(Path(__file__).parent), *sys.path])
     environment = {**os.environ, "TILEWRIGHT_CHECK": "1", "PYTHONPATH": places}
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment)
-    assert ran.stdout == "4.0\n" and ran.returncode == 1 and "CheckError: far: error (bounds)" in ran.stderr
+    assert ran.stdout == "4.0\n" and ran.returncode == 1 and "CheckError: far: error (bounds)" in ran.stderr, ran.stderr
     assert ran.stderr.count("launches are checked") == 1

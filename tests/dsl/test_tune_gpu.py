@@ -70,7 +70,7 @@ def test_a_broken_context_is_explained(cuda: FakeCuda) -> None:
 
 def test_job_on_a_gpu(cuda: FakeCuda) -> None:
     """The worker's side, run here on the recorded driver."""
-    @ct.tile_kernel
+    @ct.tile_kernel(programmatic_dependent_launch=True)
     def both(x, xs, s, out):
         ct.store(out, ct.bid(0), ct.load(x, ct.bid(0), 16) * s + ct.load(xs[0], ct.bid(0), 16))
 
@@ -85,7 +85,7 @@ def test_job_on_a_gpu(cuda: FakeCuda) -> None:
     view[:] = 9  # what a kernel would do
     assert run() > 0 and (view == 3).all()
     launch = cuda.launches[-1]
-    assert launch.grid == (2, 1, 1) and launch.params[0] == array_of(job, 0).pointer
+    assert launch.grid == (2, 1, 1) and launch.params[0] == array_of(job, 0).pointer and launch.dependent
     assert launch.params[5] == 2.0 and launch.params[6] == out.pointer
     assert (arrays[3].to_host() == 3).all()
 
