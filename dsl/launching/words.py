@@ -8,7 +8,7 @@ import os
 import struct
 import sys
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from types import FunctionType
 from typing import Any
@@ -19,15 +19,16 @@ from tilewright.arguments.torch_handles import TensorFunctions, tensor_functions
 from tilewright.arguments.torch_versions import raising_function, version_handles
 from tilewright.backend_ptx.runtime.driver import check, driver
 from tilewright.launching import native
-from tilewright.launching.machine.layout import ARGUMENT, CELL, HEAD, LAUNCH, MOST_MAPS, MOST_SLOTS, TORCH, Expected
+from tilewright.launching.machine.layout import ARGUMENT, CELL, HEAD, LAUNCH, MOST_ARRAYS, MOST_BYTES, TORCH, Expected
+from tilewright.launching.packing import offsets, packed
 from tilewright.tileir.dtypes import DType
 
 _BY_IDENTITY = (str, type(None), DType, enum.Enum, FunctionType)
 _FORMATS = {
-    "i1": Expected.BOOL, "i32": Expected.INT, "i64": Expected.INT, "u64": Expected.INT, "f32": Expected.FLOAT32,
+    "i1": Expected.BOOL, "i32": Expected.INT32, "i64": Expected.INT64, "u64": Expected.INT64, "f32": Expected.FLOAT32,
     "f64": Expected.FLOAT64,
 }
-_TAKEN = {int: (Expected.INT,), float: (Expected.FLOAT32, Expected.FLOAT64), bool: (Expected.BOOL,)}
+_TAKEN = {int: (Expected.INT32, Expected.INT64), float: (Expected.FLOAT32, Expected.FLOAT64), bool: (Expected.BOOL,)}
 _ANY = -1  # in the word `exact`: any address
 _CUDA = 2  # kDLCUDA
 _TORCH_CUDA = 1  # torch's own number
@@ -79,14 +80,14 @@ class Unknown(Exception):
 class KnownLaunch:
     """A launch that machine code knows: its words, and what others note of it. All launches that it knows by these
     words have the same arguments, but for the contents and addresses of arrays, the values of floats, and those of
-    `ints`: the numbers of such arguments, and their slots."""
+    `ints`: the numbers of such arguments, their places among the packed parameters, and how many bytes they have."""
 
     __slots__ = ("words", "ints", "_cell")
 
-    def __init__(self, words: Words, ints: Sequence[tuple[int, int]] = ()) -> None:
+    def __init__(self, words: Words, ints: Sequence[tuple[int, int, int]] = ()) -> None:
         self.words = words
         self.ints = tuple(ints)
-        self._cell = (ctypes.c_int64 * (len(CELL) + 2 * len(ints)))()
+        self._cell = (ctypes.c_int64 * (len(CELL) + 3 * len(ints)))()
         words.set(cell=ctypes.addressof(self._cell))
 
     @property
@@ -96,8 +97,11 @@ class KnownLaunch:
     def record(self, records: int, number: int, args: Sequence[Any]) -> None:
         """Let machine code record launches like this one, by these arguments, under a number at an address
         (RECORDS)."""
-        pairs = [part for place, slot in self.ints for part in (slot, int(args[place]))]
-        self._cell[:] = [records, number, len(self.ints), *pairs]
+        parts = [records, number, len(self.ints)]
+        for place, offset, size in self.ints:
+            mask = (1 << 8 * size) - 1
+            parts += offset, mask, int(args[place]) & mask
+        self._cell[:] = [_signed(part) for part in parts]
 
     def forget(self) -> None:
         """No longer."""
@@ -127,11 +131,12 @@ def of_launch(
     where arguments are read in ways that only Python knows."""
     words = Words(LAUNCH)
     scalars = list(plan.scalar_slots)
-    template = list(plan.template)
+    params, template = plan.kernel.abi.params, list(plan.template)
+    places, _ = offsets(params)
     arguments: list[int] = []
     pointers: list[int] = []
     mapped, exact = {hole.pointer for hole in plan.maps}, set[int]()
-    ints: list[tuple[int, int]] = []
+    ints: list[tuple[int, int, int]] = []
     for number, (arg, is_constant) in enumerate(zip(args, constant, strict=True)):
         made = Words(ARGUMENT, exact=_ANY)
         if is_constant or arg is None:
@@ -139,12 +144,12 @@ def of_launch(
         elif type(arg) in _TAKEN:
             slot, dtype = scalars.pop(0)
             if type(arg) is not float:
-                ints.append((number, slot))
-            _scalar(made, arg, slot, dtype)
+                ints.append((number, places[slot], params[slot].size))
+            _scalar(made, arg, places[slot], dtype)
         else:
             pointer = _array(made, arg, number in known.tensors)
-            made.set(number=len(pointers), slot=plan.pointer_slots[len(pointers)], low=pointer & 15)
-            if len(pointers) in mapped and (0 in arg.shape or len(plan.maps) > MOST_MAPS):
+            made.set(number=len(pointers), offset=places[plan.pointer_slots[len(pointers)]], low=pointer & 15)
+            if len(pointers) in mapped and 0 in arg.shape:  # the map of an array without elements is of other memory
                 made.set(exact=pointer)
                 exact.add(len(pointers))
             pointers.append(pointer)
@@ -157,23 +162,27 @@ def of_launch(
     words.set(count=len(args), arguments=words.array(arguments), pairs=len(known.pairs),
               pair_words=words.array([number for pair in known.pairs for number in pair]),
               outputs=len(known.tensors), output_numbers=words.array(known.tensors))
-    _maps(words, plan, pointers, exact)
-    _driver(words, plan, grid, template)
+    maps = {hole.slot: hole.at(pointers[hole.pointer]).data for hole in plan.maps}
+    _parameters(words, params, template, maps)
+    moved = [(places[hole.slot], hole.pointer) for hole in plan.maps if hole.pointer not in exact]
+    if moved:  # the driver puts other addresses into maps
+        words.set(maps=len(moved), map_words=words.array([word for pair in moved for word in pair]),
+                  replace=function_address("cuTensorMapReplaceAddress", 12000))
+    _driver(words, plan, grid)
     tensors = [arg for arg in args if is_torch(type(arg))]
     _library(words, tensors)
     words.set(torch=_functions() if tensors else 0)
     return KnownLaunch(words, ints)
 
 
-def _maps(words: Words, plan: Any, pointers: Sequence[int], exact: set[int]) -> None:
-    """The tensor maps of a launch, and for each the number of its array, whose address the driver puts into a copy; -1
-    where it stays as it is: the map of an array without elements is that of other memory."""
-    maps = [(hole, hole.at(pointers[hole.pointer])) for hole in plan.maps]
-    words.set(maps=len(maps), map_words=words.array([
-        n for hole, made in maps for n in (hole.slot, made.address, -1 if hole.pointer in exact else hole.pointer)]))
-    words.keep(maps, 0)
-    if maps:
-        words.set(replace=function_address("cuTensorMapReplaceAddress", 12000))
+def _parameters(words: Words, params: Sequence[Any], slots: Sequence[int], maps: Mapping[int, bytes]) -> None:
+    """The packed parameters that a launch begins with, and those of one that changes nothing."""
+    bits = packed(params, slots, maps)
+    if not bits or len(bits) > MOST_BYTES or len(params) > MOST_ARRAYS:
+        raise Unknown
+    block = bits.ljust(-(-len(bits) // 16) * 16, b"\0")
+    at = words.array(struct.unpack(f"<{len(block) // 8}q", block))
+    words.set(bytes=len(bits), template=at, packed=at)
 
 
 def event_function(name: str, symbol: str, fallback: Any) -> Any:
@@ -192,10 +201,13 @@ def of_fixed(fixed: Any, arrays: Sequence[Any], written: Sequence[Any]) -> Known
     ours = [array for array in arrays if type(array).__module__ == "tilewright.arguments.device_array"]
     if fixed.tables is not None or (len(tensors) != len(arrays) and len(ours) != len(arrays)):
         raise Unknown
-    words = Words(LAUNCH)
-    _driver(words, fixed.plan, fixed.grid, [])
+    words, plan, frame = Words(LAUNCH), fixed.plan, fixed.frame
+    words.keep(fixed, 0)
+    maps = {hole.slot: made.data for hole, made in zip(plan.maps, frame.maps, strict=True)}
+    _parameters(words, plan.kernel.abi.params, list(frame.slots), maps)
+    _driver(words, plan, fixed.grid)
     _library(words, tensors)
-    words.set(table=words.keep(fixed, fixed.frame.address), outputs=len(written), noted=words.object(tuple(written)))
+    words.set(outputs=len(written), noted=words.object(tuple(written)))
     handles = version_handles(written)
     if handles is not None:
         words.set(**{"raise": raising_function() or 0, "handles": words.array(handles.addresses)})
@@ -203,14 +215,14 @@ def of_fixed(fixed: Any, arrays: Sequence[Any], written: Sequence[Any]) -> Known
     return KnownLaunch(words)
 
 
-def _driver(words: Words, plan: Any, grid: tuple[int, int, int], template: Sequence[int]) -> None:
-    """What the driver is called with. A launch with attributes is Python's."""
-    if len(template) > MOST_SLOTS or plan.kernel.dependent:
+def _driver(words: Words, plan: Any, grid: tuple[int, int, int]) -> None:
+    """What the driver is called with beside parameters. A launch with attributes is Python's."""
+    if plan.kernel.dependent:
         raise Unknown
     x, y, z = grid
     words.set(handle=int(plan.kernel.handle), x=x, y=y, z=z, threads=plan.kernel.threads,
-              shared=plan.kernel.shared_bytes, slots=len(template), template=words.array(template),
-              launch=function_address("cuLaunchKernel", 4000), current=function_address("cuCtxGetCurrent", 4000),
+              shared=plan.kernel.shared_bytes, launch=function_address("cuLaunchKernel", 4000),
+              current=function_address("cuCtxGetCurrent", 4000),
               context=int(plan.device.context) if plan.check_context else 0)
 
 
@@ -261,9 +273,10 @@ def _constant(made: Words, arg: Any) -> None:
     elif kind is float:
         made.set(kind=Expected.CONSTANT_FLOAT, type=id(float), value=struct.unpack("<q", struct.pack("<d", arg))[0])
     elif kind is bool or isinstance(arg, _BY_IDENTITY) or _is_frozen(kind):
-        made.set(kind=Expected.CONSTANT, type=made.object(arg))
+        made.set(kind=Expected.CONSTANT)
     else:
         raise Unknown
+    made.set(object=made.object(arg))  # nothing changes it
 
 
 def _is_int64(arg: Any) -> bool:
@@ -275,11 +288,11 @@ def _is_frozen(kind: type) -> bool:
     return bool(getattr(getattr(kind, "__dataclass_params__", None), "frozen", False))
 
 
-def _scalar(made: Words, arg: Any, slot: int, dtype: DType) -> None:
+def _scalar(made: Words, arg: Any, offset: int, dtype: DType) -> None:
     kind = _FORMATS.get(dtype.ir)
     if kind not in _TAKEN[type(arg)]:
         raise Unknown
-    made.set(kind=kind, type=id(type(arg)), slot=slot)
+    made.set(kind=kind, type=id(type(arg)), offset=offset)
 
 
 def _array(made: Words, arg: Any, written: bool) -> int:

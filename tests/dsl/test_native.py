@@ -297,6 +297,15 @@ def test_what_only_python_launches(cuda: FakeCuda) -> None:
         assert not by_code(cuda, launch), "lists"
 
 
+def test_more_parameters_than_there_is_room_for(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(words, "MOST_BYTES", 47)
+    add, args = make_add(), (*three(), 16)
+    bound = add.bind(7, *args)
+    for launch in (lambda: add[(7,)](*args), bound):
+        taught(launch)
+        assert not by_code(cuda, launch), "three addresses, extents and strides have 48 bytes"
+
+
 def test_the_drivers_errors_are_pythons(cuda: FakeCuda) -> None:
     add = make_add()
     args = *three(), 16

@@ -106,6 +106,24 @@ _CURRENT = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 _REPLACE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
 
 
+def _in_table(table: int, formats: list[str]) -> list[int]:
+    """Where the values of parameters are, of which each has its address in a table."""
+    return [place or 0 for place in (ctypes.c_void_p * len(formats)).from_address(table)]
+
+
+def _in_block(extra: int, formats: list[str]) -> list[int]:
+    """The same of parameters in one block, as `extra` says: 1 and its address, 2 and that of its size, 0."""
+    words = list((ctypes.c_uint64 * 5).from_address(extra))
+    assert words[0::2] == [1, 2, 0]
+    places, end = list[int](), 0
+    for size in map(struct.calcsize, formats):
+        align = min(size, 64)
+        places.append(-(-end // align) * align)
+        end = places[-1] + size
+    assert ctypes.c_size_t.from_address(words[3]).value == end
+    return [words[1] + place for place in places]
+
+
 class _Names:
     """Any attribute is its own name: enumerations of which only the identity matters."""
 
@@ -263,9 +281,9 @@ class FakeCuda:
         if not self.context:
             return (CUresult(201),)
         name, formats = function
-        table = (ctypes.c_void_p * max(1, len(formats))).from_address(params)
-        values = [struct.unpack(f, ctypes.string_at(table[i] or 0, struct.calcsize(f)))[0]
-                  for i, f in enumerate(formats)]
+        places = _in_block(extra, formats) if extra else _in_table(params, formats)
+        values = [struct.unpack(f, ctypes.string_at(place, struct.calcsize(f)))[0]
+                  for f, place in zip(formats, places, strict=True)]
         made = Launch(name, (x, y, z), threads, shared, stream, values)
         self.graphs.get(stream, self.launches).append(made)
         return (CUresult(0),)

@@ -1,4 +1,4 @@
-; The arguments of a launch: is each what is expected? If so, its bits go into its slot.
+; The arguments of a launch: is each what is expected? If so, its bits go among the packed parameters.
 
 ; Is an item of a tuple this int? `pair`: the tuple, and its argument.
 define internal i1 @item(ptr %pair, i64 %i) alwaysinline #0 {
@@ -27,26 +27,25 @@ entry:
   %pair = alloca [2 x ptr]
   %known = call ptr @part(ptr %call, i32 0)
   %given = call ptr @part(ptr %call, i32 1)
-  %slots = call ptr @part(ptr %call, i32 2)
   %object_at = getelementptr ptr, ptr %given, i64 %i
   %object = load ptr, ptr %object_at
   %arguments = call ptr @address(ptr %known, i64 $L.arguments)
   %distance = mul i64 %i, $argument_bytes
   %argument = getelementptr i8, ptr %arguments, i64 %distance
   %kind = call i64 @word(ptr %argument, i64 $A.kind)
+  %constant = call ptr @address(ptr %argument, i64 $A.object)
+  %same = icmp eq ptr %object, %constant
+  br i1 %same, label %yes, label %other
+other:
+  %place = call ptr @parameter(ptr %call, ptr %argument, i64 $A.offset)
   %class = call ptr @address(ptr %argument, i64 $A.type)
-  %slot = call i64 @word(ptr %argument, i64 $A.slot)
-  %place = getelementptr i64, ptr %slots, i64 %slot
-  switch i64 %kind, label %typed [i64 $kind.constant, label %constant
+  switch i64 %kind, label %typed [i64 $kind.constant, label %no
                                   i64 $kind.bool, label %bool]
-constant:
-  %same = icmp eq ptr %object, %class
-  ret i1 %same
 bool:
   %yes_object = icmp eq ptr %object, $object.True
   %no_object = icmp eq ptr %object, $object.False
-  %bit = zext i1 %yes_object to i64
-  store i64 %bit, ptr %place
+  %bit = zext i1 %yes_object to i8
+  store i8 %bit, ptr %place
   %is_bool = or i1 %yes_object, %no_object
   ret i1 %is_bool
 typed:
@@ -55,7 +54,8 @@ typed:
 by_kind:
   switch i64 %kind, label %no [i64 $kind.constant_int, label %constant_int
                                i64 $kind.constant_float, label %constant_float
-                               i64 $kind.int, label %int
+                               i64 $kind.int32, label %int
+                               i64 $kind.int64, label %int
                                i64 $kind.float32, label %float
                                i64 $kind.float64, label %float
                                i64 $kind.tensor, label %tensor
@@ -78,11 +78,17 @@ constant_float:
 int:
   %read = call i1 @as_number(ptr %object, ptr %value)
   %n = load i64, ptr %value
-  store i64 %n, ptr %place
   %short = trunc i64 %n to i32
   %long = sext i32 %short to i64
   %in_range = icmp eq i64 %n, %long
   %good = and i1 %read, %in_range
+  %narrow = icmp eq i64 %kind, $kind.int32
+  br i1 %narrow, label %int32, label %int64
+int32:
+  store i32 %short, ptr %place
+  ret i1 %good
+int64:
+  store i64 %n, ptr %place
   ret i1 %good
 float:
   %double = call double @PyFloat_AsDouble(ptr %object)
@@ -115,6 +121,8 @@ items:
   store ptr %argument, ptr %second
   %all = call i1 @each(i64 %size, ptr @item, ptr %pair)
   ret i1 %all
+yes:
+  ret i1 true
 no:
   ret i1 false
 }
@@ -146,50 +154,32 @@ define internal i1 @apart(ptr %call, i64 %i) #0 {
   ret i1 %good
 }
 
-; A slot starts as the template has it, and the driver's table has its address.
-define internal i1 @slot(ptr %call, i64 %i) alwaysinline #0 {
+; The parameters start as those of the known launch, sixteen bytes in a step.
+define internal i1 @begin_with(ptr %call, i64 %i) alwaysinline #0 {
   %known = call ptr @part(ptr %call, i32 0)
-  %slots = call ptr @part(ptr %call, i32 2)
-  %table = call ptr @part(ptr %call, i32 4)
+  %packed = call ptr @part(ptr %call, i32 2)
   %template = call ptr @address(ptr %known, i64 $L.template)
-  %from = getelementptr i64, ptr %template, i64 %i
-  %value = load i64, ptr %from
-  %to = getelementptr i64, ptr %slots, i64 %i
-  store i64 %value, ptr %to
-  %cell = getelementptr ptr, ptr %table, i64 %i
-  store ptr %to, ptr %cell
+  %distance = shl i64 %i, 4
+  %from = getelementptr i8, ptr %template, i64 %distance
+  %bits = load <2 x i64>, ptr %from, align 8
+  %to = getelementptr i8, ptr %packed, i64 %distance
+  store <2 x i64> %bits, ptr %to, align 16
   ret i1 true
 }
 
-; A tensor map is a parameter by its address: that of a copy of the known launch's, of which the driver makes one of this
-; array's.
+; A tensor map is that of the known launch's array: the driver puts the address of this one into it.
 define internal i1 @map(ptr %call, i64 %i) alwaysinline #0 {
   %known = call ptr @part(ptr %call, i32 0)
-  %table = call ptr @part(ptr %call, i32 4)
   %maps = call ptr @address(ptr %known, i64 $L.map_words)
-  %distance = mul i64 %i, 24
+  %distance = shl i64 %i, 4
   %at = getelementptr i8, ptr %maps, i64 %distance
-  %slot = call i64 @word(ptr %at, i64 0)
-  %map = call ptr @address(ptr %at, i64 8)
-  %number = call i64 @word(ptr %at, i64 16)
-  %cell = getelementptr ptr, ptr %table, i64 %slot
-  %fixed = icmp eq i64 %number, -1
-  br i1 %fixed, label %keep, label %copy
-keep:
-  store ptr %map, ptr %cell
-  ret i1 true
-copy:
+  %map = call ptr @parameter(ptr %call, ptr %at, i64 0)
+  %number = call i64 @word(ptr %at, i64 8)
   %pointers = call ptr @part(ptr %call, i32 3)
   %pointer_at = getelementptr ptr, ptr %pointers, i64 %number
   %pointer = load ptr, ptr %pointer_at
-  %room = call ptr @part(ptr %call, i32 5)
-  %skip = shl i64 %i, 7
-  %made = getelementptr i8, ptr %room, i64 %skip
-  %bits = load <16 x i64>, ptr %map, align 8
-  store <16 x i64> %bits, ptr %made, align 8
-  store ptr %made, ptr %cell
   %replace = call ptr @address(ptr %known, i64 $L.replace)
-  %failed = call i32 %replace(ptr %made, ptr %pointer)
+  %failed = call i32 %replace(ptr %map, ptr %pointer)
   %fine = icmp eq i32 %failed, 0
   ret i1 %fine
 }
@@ -201,8 +191,10 @@ define internal i1 @matches(ptr %call, i64 %size) #0 {
   %as_many = icmp eq i64 %size, %count
   br i1 %as_many, label %fill, label %no
 fill:
-  %slots = call i64 @word(ptr %known, i64 $L.slots)
-  %filled = call i1 @each(i64 %slots, ptr @slot, ptr %call)
+  %bytes = call i64 @word(ptr %known, i64 $L.bytes)
+  %more = add i64 %bytes, 15
+  %steps = lshr i64 %more, 4
+  %filled = call i1 @each(i64 %steps, ptr @begin_with, ptr %call)
   %read = call i1 @each(i64 %count, ptr @argument, ptr %call)
   br i1 %read, label %pairs, label %no
 pairs:

@@ -1,9 +1,7 @@
-; Arrays: are they what is expected? Their addresses go into slots, and into the list of pointers.
+; Arrays: are they what is expected? Their addresses go among the parameters, and into the list of pointers.
 
 define internal i1 @put_address(ptr %call, ptr %argument, i64 %pointer) #0 {
-  %slots = call ptr @part(ptr %call, i32 2)
-  %slot = call i64 @word(ptr %argument, i64 $A.slot)
-  %place = getelementptr i64, ptr %slots, i64 %slot
+  %place = call ptr @parameter(ptr %call, ptr %argument, i64 $A.offset)
   store i64 %pointer, ptr %place
   %pointers = call ptr @part(ptr %call, i32 3)
   %number = call i64 @word(ptr %argument, i64 $A.number)

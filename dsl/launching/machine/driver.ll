@@ -176,7 +176,7 @@ yes:
 }
 
 ; Queue a known launch with packed parameters; false where something is not as usual, and nothing was queued.
-define internal i1 @queue(ptr %known, ptr %table, ptr %given, ptr %stream_object, i1 %recording) #0 {
+define internal i1 @queue(ptr %known, ptr %packed, ptr %given, ptr %stream_object, i1 %recording) #0 {
   %stream_word = alloca i64
   %has_stream = call i1 @stream(ptr %known, ptr %stream_object, ptr %stream_word)
   br i1 %has_stream, label %context, label %no
@@ -186,7 +186,7 @@ context:
 watched:
   br i1 %recording, label %claim, label %tell
 claim:
-  %claimed = call ptr @claimed(ptr %known, ptr %table)
+  %claimed = call ptr @claimed(ptr %known, ptr %packed)
   %unknown = icmp eq ptr %claimed, null
   br i1 %unknown, label %no, label %tell
 tell:
@@ -197,11 +197,11 @@ go:
   %stream = load ptr, ptr %stream_word
   br i1 %recording, label %timed, label %plain
 timed:
-  %recorded = call i1 @recorded_launch(ptr %known, ptr %table, ptr %stream, ptr %record)
+  %recorded = call i1 @recorded_launch(ptr %known, ptr %packed, ptr %stream, ptr %record)
   ret i1 %recorded
 plain:
   %thread = call ptr @PyEval_SaveThread()
-  %fine = call i1 @launch(ptr %known, ptr %table, ptr %stream)
+  %fine = call i1 @launch(ptr %known, ptr %packed, ptr %stream)
   call void @PyEval_RestoreThread(ptr %thread)
   ret i1 %fine
 no:

@@ -52,25 +52,19 @@ no:
 ; A launch: the first of the known ones that it is.
 define internal ptr @launched(ptr %head, ptr %given, i64 %count, ptr %names) alwaysinline #0 {
 entry:
-  %call = alloca [6 x ptr]
-  %slots = alloca [$slots x i64], align 16
-  %pointers = alloca [$slots x i64], align 16
-  %table = alloca [$slots x ptr], align 16
-  %room = alloca [$maps x [128 x i8]], align 64
+  %call = alloca [4 x ptr]
+  %packed = alloca [$packed_bytes x i8], align 64
+  %pointers = alloca [$arrays x i64], align 16
   %stream = call ptr @asked_stream(ptr %head, ptr %given, i64 %count, ptr %names)
   %usual = icmp ne ptr %stream, null
   br i1 %usual, label %begin, label %no
 begin:
   %given_at = getelementptr ptr, ptr %call, i32 1
   store ptr %given, ptr %given_at
-  %slots_at = getelementptr ptr, ptr %call, i32 2
-  store ptr %slots, ptr %slots_at
+  %packed_at = getelementptr ptr, ptr %call, i32 2
+  store ptr %packed, ptr %packed_at
   %pointers_at = getelementptr ptr, ptr %call, i32 3
   store ptr %pointers, ptr %pointers_at
-  %table_at = getelementptr ptr, ptr %call, i32 4
-  store ptr %table, ptr %table_at
-  %room_at = getelementptr ptr, ptr %call, i32 5
-  store ptr %room, ptr %room_at
   %first = call ptr @address(ptr %head, i64 $H.first)
   br label %look
 look:
@@ -86,7 +80,7 @@ other:
   br label %look
 go:
   %recording = call i1 @are_recorded(ptr %head)
-  %done = call i1 @queue(ptr %known, ptr %table, ptr %given, ptr %stream, i1 %recording)
+  %done = call i1 @queue(ptr %known, ptr %packed, ptr %given, ptr %stream, i1 %recording)
   br i1 %done, label %yes, label %no
 yes:
   %answer = call ptr @address(ptr %known, i64 $L.answer)
@@ -104,9 +98,9 @@ define internal ptr @replayed(ptr %head, ptr %given, i64 %count, ptr %names) alw
   br i1 %usual, label %go, label %no
 go:
   %known = call ptr @address(ptr %head, i64 $H.first)
-  %table = call ptr @address(ptr %known, i64 $L.table)
+  %packed = call ptr @address(ptr %known, i64 $L.packed)
   %recording = call i1 @are_recorded(ptr %head)
-  %done = call i1 @queue(ptr %known, ptr %table, ptr null, ptr %stream, i1 %recording)
+  %done = call i1 @queue(ptr %known, ptr %packed, ptr null, ptr %stream, i1 %recording)
   br i1 %done, label %yes, label %no
 yes:
   ret ptr $object.None

@@ -6,23 +6,23 @@ import ctypes
 import enum
 import sys
 
-MOST_SLOTS = 128
-MOST_MAPS = 16  # tensor maps of a launch whose arrays may have any addresses
+MOST_ARRAYS = 128
+MOST_BYTES = 4096  # of parameters, packed as the kernel has them
 
 # The words of a function's head, of a known launch, and of one of its arguments: 8 bytes each; words.py fills them.
 HEAD = "first", "fallback", "held", "kept"
-LAUNCH = ("next", "handle", "x", "y", "z", "threads", "shared", "slots", "template", "count", "arguments", "pairs",
+LAUNCH = ("next", "handle", "x", "y", "z", "threads", "shared", "bytes", "template", "count", "arguments", "pairs",
           "pair_words", "stream_of", "device", "outputs", "output_numbers", "note", "noted", "context", "launch",
-          "current", "table", "maps", "map_words", "replace", "answer", "cell",
+          "current", "packed", "maps", "map_words", "replace", "answer", "cell",
           "raise", "handles", "torch")
-ARGUMENT = ("kind", "type", "value", "slot", "place", "format", "extents", "strides", "low", "number", "output",
-            "exact", "read", "rank", "ordinal")
+ARGUMENT = ("kind", "object", "type", "value", "offset", "place", "format", "extents", "strides", "low", "number",
+            "output", "exact", "read", "rank", "ordinal")
 # Where a tensor of torch has its handle, and torch's functions on it (arguments/torch_handles.py).
 TORCH = ("offset", "dtype", "rank", "sizes", "strides", "place", "ordinal", "data", "is_neg", "is_inference",
          "autograd", "raise")
 
 # What a profile knows of a known launch: where it is recorded (0: nowhere), its number there, and how many ints must be
-# as they were: a slot and a value each, behind these words.
+# as they were: an offset, a mask and a value each, behind these words.
 CELL = "records", "number", "ints"
 # The records of a profile on one GPU: the block in use, functions, and the object that keeps all of it.
 RECORDS = "block", "record", "clock", "owner"
@@ -33,20 +33,22 @@ RECORD = "number", "start", "stop", "thread", "stream", "before", "after"
 
 
 class Expected(enum.IntEnum):
-    """What an argument must be: this very object, this number or tuple of ints, or any of its type. A TENSOR is read by
-    DLPack's table, one that is HELD by torch's own functions on its handle."""
+    """What an argument must be: this very object, this number or tuple of ints, or any of its type. Of ints those are
+    known that fit 32 bits. A TENSOR is read by DLPack's table, one that is HELD by torch's own functions on its
+    handle."""
 
     CONSTANT = 0
     CONSTANT_INT = 1
     CONSTANT_FLOAT = 2
-    BOOL = 3
-    INT = 4
-    FLOAT32 = 5
-    FLOAT64 = 6
-    TENSOR = 7
-    ARRAY = 8
-    HELD = 9
-    CONSTANT_INTS = 10
+    CONSTANT_INTS = 3
+    BOOL = 4
+    INT32 = 5
+    INT64 = 6
+    FLOAT32 = 7
+    FLOAT64 = 8
+    TENSOR = 9
+    ARRAY = 10
+    HELD = 11
 
 
 # Exported functions of CPython alone; of its structs, PyMethodDef (native.py).

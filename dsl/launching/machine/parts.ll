@@ -1,7 +1,6 @@
 ; Small parts: a word of memory, the one loop, an object's class, its number.
 
-; `call` stands for six addresses: the known launch, the arguments, slots, pointers, the table of parameters, and room
-; for tensor maps.
+; `call` stands for four addresses: the known launch, the arguments, the packed parameters, and the pointers.
 
 define internal i64 @word(ptr %at, i64 %offset) alwaysinline #0 {
   %place = getelementptr i8, ptr %at, i64 %offset
@@ -13,6 +12,14 @@ define internal ptr @address(ptr %at, i64 %offset) alwaysinline #0 {
   %place = getelementptr i8, ptr %at, i64 %offset
   %value = load ptr, ptr %place
   ret ptr %value
+}
+
+; Where a parameter is among the packed ones, whose place the argument or tensor map at an address says.
+define internal ptr @parameter(ptr %call, ptr %at, i64 %offset) alwaysinline #0 {
+  %packed = call ptr @part(ptr %call, i32 2)
+  %distance = call i64 @word(ptr %at, i64 %offset)
+  %place = getelementptr i8, ptr %packed, i64 %distance
+  ret ptr %place
 }
 
 define internal ptr @part(ptr %call, i32 %number) alwaysinline #0 {

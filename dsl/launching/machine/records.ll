@@ -12,24 +12,25 @@ define internal i64 @now(ptr %records) #0 {
   ret i64 %sum
 }
 
-; Is an int what it was in the launch that the profile knows? `context`: the cell, and the table of parameters.
+; Is an int what it was in the launch that the profile knows? `context`: the cell, and the packed parameters.
 define internal i1 @same_int(ptr %context, i64 %i) alwaysinline #0 {
   %cell = call ptr @part(ptr %context, i32 0)
-  %table = call ptr @part(ptr %context, i32 1)
+  %packed = call ptr @part(ptr %context, i32 1)
   %ints = getelementptr i8, ptr %cell, i64 $cell_bytes
-  %skip = shl i64 %i, 4
-  %pair = getelementptr i8, ptr %ints, i64 %skip
-  %slot = call i64 @word(ptr %pair, i64 0)
-  %wanted = call i64 @word(ptr %pair, i64 8)
-  %place = getelementptr ptr, ptr %table, i64 %slot
-  %at = load ptr, ptr %place
-  %value = load i64, ptr %at
+  %skip = mul i64 %i, 24
+  %words = getelementptr i8, ptr %ints, i64 %skip
+  %offset = call i64 @word(ptr %words, i64 0)
+  %mask = call i64 @word(ptr %words, i64 8)
+  %wanted = call i64 @word(ptr %words, i64 16)
+  %at = getelementptr i8, ptr %packed, i64 %offset
+  %found = load i64, ptr %at, align 1
+  %value = and i64 %found, %mask
   %same = icmp eq i64 %value, %wanted
   ret i1 %same
 }
 
 ; A place for the record of a launch; null where the profile does not know the launch, or has no room.
-define internal ptr @claimed(ptr %known, ptr %table) #0 {
+define internal ptr @claimed(ptr %known, ptr %packed) #0 {
   %context = alloca [2 x ptr]
   %cell = call ptr @address(ptr %known, i64 $L.cell)
   %records = call ptr @address(ptr %cell, i64 $C.records)
@@ -38,7 +39,7 @@ define internal ptr @claimed(ptr %known, ptr %table) #0 {
 ints:
   store ptr %cell, ptr %context
   %second = getelementptr ptr, ptr %context, i32 1
-  store ptr %table, ptr %second
+  store ptr %packed, ptr %second
   %count = call i64 @word(ptr %cell, i64 $C.ints)
   %same = call i1 @each(i64 %count, ptr @same_int, ptr %context)
   br i1 %same, label %room, label %no
@@ -63,8 +64,20 @@ define internal void @put(ptr %at, i64 %offset, i64 %value) alwaysinline #0 {
   ret void
 }
 
-; The driver's function with packed parameters.
-define internal i1 @launch(ptr %known, ptr %table, ptr %stream) alwaysinline #0 {
+; The driver's function with packed parameters, which it takes as they are: 1 and 2 stand before the address and that of
+; the size (CU_LAUNCH_PARAM_BUFFER_POINTER, CU_LAUNCH_PARAM_BUFFER_SIZE), 0 behind them.
+define internal i1 @launch(ptr %known, ptr %packed, ptr %stream) alwaysinline #0 {
+  %extra = alloca [5 x ptr], align 16
+  %size = getelementptr i8, ptr %known, i64 $L.bytes
+  %first_value = getelementptr ptr, ptr %extra, i32 1
+  %second = getelementptr ptr, ptr %extra, i32 2
+  %second_value = getelementptr ptr, ptr %extra, i32 3
+  %end = getelementptr ptr, ptr %extra, i32 4
+  store ptr inttoptr (i64 1 to ptr), ptr %extra
+  store ptr %packed, ptr %first_value
+  store ptr inttoptr (i64 2 to ptr), ptr %second
+  store ptr %size, ptr %second_value
+  store ptr null, ptr %end
   %handle = call ptr @address(ptr %known, i64 $L.handle)
   %launch = call ptr @address(ptr %known, i64 $L.launch)
   %x = call i64 @word(ptr %known, i64 $L.x)
@@ -78,13 +91,13 @@ define internal i1 @launch(ptr %known, ptr %table, ptr %stream) alwaysinline #0 
   %threads32 = trunc i64 %threads to i32
   %shared32 = trunc i64 %shared to i32
   %failed = call i32 %launch(ptr %handle, i32 %x32, i32 %y32, i32 %z32, i32 %threads32, i32 1, i32 1, i32 %shared32,
-                             ptr %stream, ptr %table, ptr null)
+                             ptr %stream, ptr null, ptr %extra)
   %fine = icmp eq i32 %failed, 0
   ret i1 %fine
 }
 
 ; The same between two events. The profile may end meanwhile, in another thread: what is written here stays until then.
-define internal i1 @recorded_launch(ptr %known, ptr %table, ptr %stream, ptr %record) #0 {
+define internal i1 @recorded_launch(ptr %known, ptr %packed, ptr %stream, ptr %record) #0 {
   %cell = call ptr @address(ptr %known, i64 $L.cell)
   %number = call i64 @word(ptr %cell, i64 $C.number)
   %records = call ptr @address(ptr %cell, i64 $C.records)
@@ -96,7 +109,7 @@ define internal i1 @recorded_launch(ptr %known, ptr %table, ptr %stream, ptr %re
   %thread = call ptr @PyEval_SaveThread()
   %begun = call i32 %event(ptr %before, ptr %stream)
   %start = call i64 @now(ptr %records)
-  %fine = call i1 @launch(ptr %known, ptr %table, ptr %stream)
+  %fine = call i1 @launch(ptr %known, ptr %packed, ptr %stream)
   %stop = call i64 @now(ptr %records)
   %ended = call i32 %event(ptr %after, ptr %stream)
   call void @PyEval_RestoreThread(ptr %thread)

@@ -15,8 +15,8 @@ from tilewright.launching.machine.layout import (
     FUNCTIONS,
     HEAD,
     LAUNCH,
-    MOST_MAPS,
-    MOST_SLOTS,
+    MOST_ARRAYS,
+    MOST_BYTES,
     RECORD,
     RECORDS,
     TORCH,
@@ -40,9 +40,9 @@ def template() -> str:
     kinds = {f"kind.{kind.name.lower()}": int(kind) for kind in Expected}
     recorded = RECORDED << 8 * HELD.itemsize * WATCHED  # all of HELD as one number
     known = {**words, **kinds, "argument_bytes": 8 * len(ARGUMENT), "cell_bytes": 8 * len(CELL),
-             "record_bytes": 8 * len(RECORD), "recorded": recorded, "others": ~recorded, "slots": MOST_SLOTS,
-             "maps": MOST_MAPS}
-    names = r"\$((?:[HLACRBET]|kind)\.\w+|\w+_bytes|recorded|others|slots|maps)\b"
+             "record_bytes": 8 * len(RECORD), "recorded": recorded, "others": ~recorded,
+             "packed_bytes": MOST_BYTES + 16, "arrays": MOST_ARRAYS}  # 16: the last int is compared as a whole word
+    names = r"\$((?:[HLACRBET]|kind)\.\w+|\w+_bytes|recorded|others|arrays)\b"
     return re.sub(names, lambda found: str(known[found[1]]), text)
 
 
