@@ -12,7 +12,8 @@ from tilewright.kernels.device.common import wide
 from tilewright.kernels.launching import blocks, launch, power_above
 from tilewright.tileir.dtypes import int32
 
-TOKENS, WIDTH = 16, 128
+# Elements of a tile of rows, and columns at most: 4096 rows of 1024 columns take 9.6 us on an H100, by 16 x 128 9.9.
+TILE, WIDTH = 2048, 512
 # The gradient of a table. Tokens of a block that lists and of one that sorts, and rows of the table of one that places
 # lists; elements of a block that adds, and rows of the gradient among them; columns of a block that adds a part of a
 # list of more than LONG tokens.
@@ -95,6 +96,7 @@ def embedding(table: Array, tokens: Array, deterministic: bool = False, *, out: 
     n, d = count(tokens.shape), table.shape[1]
     result = output("embedding", out, table, (*tokens.shape, d))
     width = min(WIDTH, power_above(d))
-    launch(device.take_rows, (blocks(n, TOKENS), blocks(d, width)), table, view(tokens, (n,)),
-           view_of_output("embedding", result, (n, d)), TOKENS, width)
+    tile = TILE // width
+    launch(device.take_rows, (blocks(n, tile), blocks(d, width)), table, view(tokens, (n,)),
+           view_of_output("embedding", result, (n, d)), tile, width)
     return result

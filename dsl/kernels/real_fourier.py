@@ -26,6 +26,7 @@ from tilewright.kernels.fourier import (
     scale_of,
 )
 from tilewright.kernels.launching import blocks, launch, number
+from tilewright.kernels.tiles import measured
 from tilewright.tileir.diagnostics import TileTypeError, TileValueError
 
 # Points of a block that makes a long transform of a spectrum.
@@ -100,7 +101,8 @@ def _spectrum(function: str, x: Array, factor: float, scaled: bool, norm: str, p
     source, target = view(x, (m, half, 2)), view_of_output(function, result, (m, half + 1, 2))
     scale, dtype = scale_of(n, scaled, norm), wide(dtype_of(x))
     if _in_registers(half, dtype):
-        rows = max(1, POINTS // half)
+        found = measured("rfft", source, n=n)
+        rows = max(1, (found["points"] if found else POINTS) // half)
         launch(device.real_rows, (blocks(m, rows),), source, target, scale, factor, rows, radices(half))
         return final
     launch_real_transforms(source, target, scale, factor)
@@ -111,7 +113,7 @@ def launch_real_transforms(source: Array, target: Array, scale: float, factor: f
     """Half of the spectra of rows of real numbers, (m, h, 2), into (m, h + 1, 2), in two passes."""
     m, half = number(source.shape[0]), number(source.shape[1])
     dtype = wide(dtype_of(source))
-    across = 1 << (half.bit_length() - 1) // 2
+    across = 1 << half.bit_length() // 2
     along = 2 * half // across
     source = view(source, (source.shape[0], across, along // 2, 2))
     most = max(1, min(m, BETWEEN // (2 * half * dtype.bytes)))

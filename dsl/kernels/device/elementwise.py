@@ -26,15 +26,17 @@ def gate_tiles_backward(grad, gate, up, dgate, dup, activation: tw.Constant[str]
 
 
 @tw.tile_kernel
-def rotate(x, cos, sin, out, inverse: tw.Constant[bool], tokens: tw.Constant[int], width: tw.Constant[int]):
-    """Channels (i, i + half) of each head turn by an angle of their position, or back.
+def rotate(x, cos, sin, out, inverse: tw.Constant[bool], heads: tw.Constant[int], tokens: tw.Constant[int],
+           width: tw.Constant[int]):
+    """Channels (i, i + half) of each head turn by an angle of their position, or back. A block takes so many heads and
+    tokens of them.
 
     x, out: (batch, heads, tokens, 2 * half), cos, sin: (tokens, half), half at most width.
     """
     i, head, batch = tw.bid(0), tw.bid(1), tw.bid(2)
-    half, at, shape = cos.shape[1], (batch, head, i, 0), (1, 1, tokens, width)
-    c = load_wide(cos, (i, 0), (tokens, width)).reshape(shape)
-    s = load_wide(sin, (i, 0), (tokens, width)).reshape(shape)
+    half, at, shape = cos.shape[1], (batch, head, i, 0), (1, heads, tokens, width)
+    c = load_wide(cos, (i, 0), (tokens, width)).reshape((1, 1, tokens, width))
+    s = load_wide(sin, (i, 0), (tokens, width)).reshape((1, 1, tokens, width))
     if inverse:
         s = -s
     first = load_wide(x.slice(3, 0, half), at, shape)
