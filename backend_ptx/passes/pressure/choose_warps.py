@@ -19,7 +19,7 @@ from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.axes import is_tile
 from tilewright.tileir.analysis.held_tiles import crossing_bytes, held, live_tile_bytes, peak_tile_bytes
 from tilewright.tileir.analysis.live import taken
-from tilewright.tileir.analysis.moved import is_moved_only
+from tilewright.tileir.analysis.moved import is_moved_only, source_of
 from tilewright.tileir.analysis.places import late_loads
 from tilewright.tileir.analysis.recomputation import is_widening
 from tilewright.tileir.analysis.unit import ALL, Preserved
@@ -216,12 +216,13 @@ def _turns_pay(c: Compilation, products: Sequence[Product], much: bool) -> bool:
     """`much`: so much is computed beside accumulators that it takes more warps. Else not where two CTAs with full rings
     fit an SM, whose blocks overlap anyway, nor where the operands of narrow MMAs already take all that shared memory
     gives. On an H200, all warps on one block and in turns: 8192x8192x512 by 128x128x32 111 and 132 us, 4096^3 by
-    256x64x64 223 and 236, by 128x128x64 187 and 182. Operands that threads compute are no work for one team alone."""
+    256x64x64 223 and 236, by 128x128x64 187 and 182. What threads compute or gather is no work for one team."""
     operands = [v for op in products for v in (op.a, op.b)]
     fits = RING_SLOTS * sum(v.type.bytes for v in operands) <= shared_of_cta(AIM, c.target)
     narrow = any(op.acc.type.shape[-1] < LEAST_COLUMNS for op in products)
     little = all(_computed(c, c.around(op)[0]) <= MOST_COMPUTED for op in products)
-    return little and all(map(is_moved_only, operands)) and (much or not (fits or narrow))
+    loaded = all(isinstance(source_of(v)[0].op, Load) for v in operands)
+    return little and loaded and (much or not (fits or narrow))
 
 
 def _computed(c: Compilation, loop: Op) -> int:

@@ -30,6 +30,18 @@ def rows_of_product(a, b, ids, y, masked: tw.Constant[bool]):
 
 
 @tw.tile_kernel
+def experts(a, b, ids, y, masked: tw.Constant[bool]):
+    """y[ids] = a[ids] @ b."""
+    i, j = tw.bid(1), tw.bid(0)
+    row = tw.load(ids, (i,), (M,), padding_mode=tw.PaddingMode.ZERO)[:, None]
+    acc = tw.zeros((M, N), tw.float32)
+    for k in range(tw.cdiv(a.shape[1], K)):
+        x = tw.gather(a, (row, k * K + tw.arange(K, dtype=tw.int32)[None, :]))
+        acc = tw.mma(x, tw.load(b, (k, j), (K, N)), acc)
+    tw.scatter(y, (row, j * N + tw.arange(N, dtype=tw.int32)[None, :]), acc.astype(y.dtype))
+
+
+@tw.tile_kernel
 def columns_of_product(a, b, ids, y, masked: tw.Constant[bool]):
     """y[:, ids] = a @ b: neighbours go anywhere."""
     i, j = tw.bid(0), tw.bid(1)
@@ -86,6 +98,18 @@ def test_rows_of_products_go_in_vectors(dtype: Any, n: int, masked: bool, width:
     inside = (ids >= 0) & (ids < 2 * M) & (~np.bool_(masked) | (np.arange(2 * M) % 2 == 0))
     assert (args[3][ids[inside]] == product[inside].astype(dtype)).all()
     assert (np.delete(args[3], ids[inside], axis=0) == 7).all()
+
+
+@pytest.mark.parametrize("schedule", ["inorder", "random"])
+def test_gathered_and_scattered_rows_in_a_loop_over_blocks(schedule: Any) -> None:
+    """By all warps: threads gather, so that no team of them has a ring alone."""
+    args = *operands(np.random.default_rng(5).permutation(2 * M), BF16), False
+    made = experts.lower(*args, target="sm_90a").lowered
+    assert made.looped and made.threads == 32 * (4 + 1)
+    simulate(experts, (2, 2), args, "sm_90a", schedule=schedule, seed=1)
+    rows = args[2]
+    product = args[0][rows].astype(np.float32) @ args[1].astype(np.float32)
+    assert (args[3][rows] == product.astype(BF16)).all()
 
 
 @pytest.mark.parametrize("kernel", [columns_of_product, places_of_product])
