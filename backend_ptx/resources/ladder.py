@@ -78,13 +78,14 @@ def _descent(plan: TriedPlan, refused: Rejection, what: str, **limits: Any) -> D
 @dataclass(frozen=True, slots=True)
 class Rung:
     """`tighten` gives the steps of the rung, in the order in which they are tried. `keeps`: whether what was tightened
-    before stays so. `hopes`: whether it is tried against spills only where the registers of an SM come near to what
-    the tiles take (HOPE)."""
+    before stays so, but for what the rung `undoes`. `hopes`: whether it is tried against spills only where the
+    registers of an SM come near to what the tiles take (HOPE)."""
 
     name: str
     helps: frozenset[Shortage]
     tighten: Tighten
     keeps: bool = True
+    undoes: str = ""
     hopes: bool = False
 
 
@@ -103,6 +104,7 @@ FEW_SPILLS = 512
 CHEAP_SPILLS = 128
 # Live tiles beyond so many times the registers of an SM spill under every plan; large ones compile for minutes.
 HOPE = 2
+IN_ORDER = "MMAs in the order of the program"
 NO_REALLOCATION = "no register reallocation between warpgroups (setmaxnreg)"
 
 
@@ -153,12 +155,15 @@ def _few(refused: Rejection) -> bool:
 
 
 def more_ctas(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
-    """Clusters of twice as many CTAs and more, each with a part of the accumulators or of the reduced rows."""
+    """Clusters of twice as many CTAs and more, each with a part of the accumulators or of the reduced rows. MMAs may
+    start early again: beside a part there may be registers for what they hold."""
     if _few(refused):
         return
     ctas = 2 * max(plan.facts.cluster, plan.limits.ctas or 1)
     while (plan.facts.unit or plan.facts.reduces) and plan.limits.allow_cluster and ctas <= MOST_CTAS:
-        yield _descent(plan, refused, f"{ctas} CTAs per cluster", ctas=ctas)
+        yield _descent(plan, refused, f"{ctas} CTAs per cluster", ctas=ctas, early_mmas=True)
+        if not plan.limits.early_mmas:
+            yield _descent(plan, refused, f"{ctas} CTAs per cluster, {IN_ORDER}", ctas=ctas)
         ctas *= 2
 
 
@@ -215,12 +220,12 @@ LADDER: tuple[Rung, ...] = (
     Rung("teams", _THREADS | _MEMORY | {Shortage.IGNORED}, without("teams", "teams", "all warps run one block")),
     Rung("blocks", _THREADS | {Shortage.IGNORED}, without("looped", "loop_over_blocks", "one block for each CTA")),
     Rung("occupancy", _THREADS | _MEMORY, lower_occupancy),
-    Rung("MMAs in order", _THREADS, without("early", "early_mmas", "MMAs in the order of the program")),
+    Rung("MMAs in order", _THREADS, without("early", "early_mmas", IN_ORDER)),
     Rung("two CTAs", frozenset({Shortage.SPILLS}), two_resident),
     Rung("whole loops", _THREADS | _MEMORY, without("split", "split_loops", "no loop is split")),
     Rung("stages", _MEMORY, fewer_stages),
     Rung("K split", _MEMORY, split_depth),
-    Rung("cluster", _THREADS, more_ctas),
+    Rung("cluster", _THREADS, more_ctas, undoes="MMAs in order"),
     Rung("warps", _THREADS, other_warps, hopes=True),
     Rung("fewer warps", _THREADS, fewer_warps, hopes=True),
     Rung("exchanges", _MEMORY, exchange_in_pieces),
@@ -262,7 +267,8 @@ def climb(
         found = judge(other)
         if found is None or not refused.runs or not found.is_worse_than(refused):
             plan, refused = other, found
-            words = {**(words if rung.keeps else {}), rung.name: step.words}
+            kept = {name: said for name, said in words.items() if rung.keeps and name != rung.undoes}
+            words = {**kept, rung.name: step.words}
     if refused is not None and not refused.runs:
         raise refused.error or TileError(refused.words)
     return Accepted(plan, tuple(words.values()))

@@ -57,6 +57,24 @@ def test_occupancy_is_lowered_to_what_the_registers_allow() -> None:
     assert found.rungs == ("occupancy=4 lowered to 3: registers, 4 CTAs leave 128 registers",)
 
 
+def test_parts_in_a_cluster_may_start_early_again() -> None:
+    """Beside them there may be registers that the whole tile had not left; if not, MMAs keep the program's order."""
+    class Early(Made):
+        def __init__(self, limits: Limits) -> None:
+            super().__init__(limits)
+            self.facts = self.facts._replace(early=limits.early_mmas)
+
+    def parts(early: bool) -> Callable[[Made], Rejection | None]:
+        return refuse(lambda limits: None if limits.ctas == 2 and limits.early_mmas is early else REGISTERS)
+
+    found = climb(Early, parts(early=True))
+    assert (found.plan.limits.ctas, found.plan.limits.early_mmas) == (2, True)
+    assert "2 CTAs per cluster: registers" in found.rungs and not any("MMAs" in words for words in found.rungs)
+    found = climb(Early, parts(early=False))
+    assert (found.plan.limits.ctas, found.plan.limits.early_mmas) == (2, False)
+    assert any("MMAs in the order" in words for words in found.rungs)
+
+
 def test_a_cta_of_several_blocks_runs_one() -> None:
     """Where what they share lacks registers."""
     def made(limits: Limits) -> Made:
