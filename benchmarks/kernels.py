@@ -195,3 +195,11 @@ def block_of_keys(query, k, v, head, j, row, scale, tn, masked, causal, top, tot
     value = tw.load(v, (head, j, 0), (1, tn, d), padding_mode=tw.PaddingMode.ZERO).reshape((tn, d))
     acc = tw.mma(weight.astype(v.dtype), value, acc * shrink)
     return higher, total, acc
+
+
+@tw.tile_kernel
+def plain_matmul8(a, b, c, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int], group: tw.Constant[int],
+                  fast: tw.Constant[bool]):
+    """c = a @ b of 8-bit floats, a tile of c for each block."""
+    i, j = grouped(tw.bid(0), tw.cdiv(a.shape[0], tm), tw.cdiv(b.shape[1], tn), group)
+    tw.store(c, (i, j), product(a, b, i, j, tm, tn, tk, False, fast).astype(c.dtype))

@@ -115,23 +115,24 @@ def float8(n: int, fast: bool, order: str) -> Row:
     import torch
 
     import tilewright as tw
-    from benchmarks.kernels import matmul8
+    from benchmarks.kernels import matmul8, plain_matmul8
 
     a, b = (torch.randn(n, n, device="cuda").to(torch.float8_e4m3fn) for _ in range(2))
     theirs_b = b.T if order == "nk" else b.T.contiguous().T
     b = theirs_b if order == "nk" else b
     c, one = torch.empty(n, n, device="cuda", dtype=torch.bfloat16), torch.ones((), device="cuda")
 
-    def choice(tm: int, tn: int, tk: int) -> Run:
-        grid = (min(tw.cdiv(n, tm) * tw.cdiv(n, tn), _processors()),)
-        run = lambda: matmul8[grid](a, b, c, tm, tn, tk, GROUP, fast)  # noqa: E731
+    def choice(kernel: Any, tm: int, tn: int, tk: int) -> Run:
+        blocks = tw.cdiv(n, tm) * tw.cdiv(n, tn)
+        grid = (min(blocks, _processors()) if kernel is matmul8 else blocks,)
+        run = lambda: kernel[grid](a, b, c, tm, tn, tk, GROUP, fast)  # noqa: E731
         # 13 bits behind the point, over all of k or over one tile's k (arXiv 2412.19437, section 3.3.2)
         return checked("float8", c, [a.double(), b.double()], 2.0**-6 if fast else 2.0**-8, run, 2.0**-12)
 
     tiles = (128, 256, 128), (128, 128, 128), (256, 128, 128)
     if not fast:  # partial products take registers beside the accumulators
-        tiles = (128, 128, 128), (128, 128, 256), (64, 256, 128)
-    ours = fastest({str(t): choice(*t) for t in tiles})
+        tiles = (128, 128, 128), (128, 128, 256), (64, 256, 128), (128, 256, 128)
+    ours = fastest({f"{kernel.__name__} {t}": choice(kernel, *t) for t in tiles for kernel in (matmul8, plain_matmul8)})
     theirs = lambda: torch._scaled_mm(  # noqa: E731
         a, theirs_b, one, one, out_dtype=torch.bfloat16, use_fast_accum=fast)
     work = "matmul float8_e4m3" if order == "nk" else "float8_e4m3 matmul with b as [K, N],"
