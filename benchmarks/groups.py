@@ -32,9 +32,10 @@ def ragged(x, w, starts, y, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.C
     for g in range(w.shape[0]):
         first, last = tw.load(starts, g, ()), tw.load(starts, g + 1, ())
         rows, out = x.slice(0, first, last), y.slice(0, first, last)
-        tiles = tw.cdiv(last - first, tm) * columns
-        while number < before + tiles:
-            i, j = (number - before) // columns, (number - before) % columns
+        height = tw.cdiv(last - first, tm)
+        tiles = height * columns
+        while number < before + tiles:  # down the columns, so that blocks that run together share weights
+            i, j = (number - before) % height, (number - before) // height
             acc = tw.zeros((tm, tn), tw.float32)
             for k in range(tw.cdiv(x.shape[1], tk)):
                 tb = tw.load(w, (g, k, j), (1, tk, tn)).reshape((tk, tn))
