@@ -20,7 +20,7 @@ from tilewright.arguments.torch_versions import raising_function, version_handle
 from tilewright.backend_ptx.runtime.driver import check, driver
 from tilewright.launching import native
 from tilewright.launching.machine.layout import ARGUMENT, CELL, HEAD, LAUNCH, MOST_ARRAYS, MOST_BYTES, TORCH, Expected
-from tilewright.launching.packing import offsets, packed
+from tilewright.launching.packing import Layout, layout, packed
 from tilewright.tileir.dtypes import DType
 
 _BY_IDENTITY = (str, type(None), DType, enum.Enum, FunctionType)
@@ -132,7 +132,7 @@ def of_launch(
     words = Words(LAUNCH)
     scalars = list(plan.scalar_slots)
     params, template = plan.kernel.abi.params, list(plan.template)
-    places, _ = offsets(params)
+    places = _layout(plan).places
     arguments: list[int] = []
     pointers: list[int] = []
     mapped, exact = {hole.pointer for hole in plan.maps}, set[int]()
@@ -163,7 +163,7 @@ def of_launch(
               pair_words=words.array([number for pair in known.pairs for number in pair]),
               outputs=len(known.tensors), output_numbers=words.array(known.tensors))
     maps = {hole.slot: hole.at(pointers[hole.pointer]).data for hole in plan.maps}
-    _parameters(words, params, template, maps)
+    _parameters(words, plan, template, maps)
     moved = [(places[hole.slot], hole.pointer) for hole in plan.maps if hole.pointer not in exact]
     if moved:  # the driver puts other addresses into maps
         words.set(maps=len(moved), map_words=words.array([word for pair in moved for word in pair]),
@@ -175,14 +175,22 @@ def of_launch(
     return KnownLaunch(words, ints)
 
 
-def _parameters(words: Words, params: Sequence[Any], slots: Sequence[int], maps: Mapping[int, bytes]) -> None:
-    """The packed parameters that a launch begins with, and those of one that changes nothing."""
-    bits = packed(params, slots, maps)
-    if not bits or len(bits) > MOST_BYTES or len(params) > MOST_ARRAYS:
+def _layout(plan: Any) -> Layout:
+    """Where the parameters of a launch are in one block."""
+    params = plan.kernel.abi.params
+    found = layout(params, plan.kernel.handle) if len(params) <= MOST_ARRAYS else None
+    if found is None or not 0 < found.bytes <= MOST_BYTES:
         raise Unknown
+    return found
+
+
+def _parameters(words: Words, plan: Any, slots: Sequence[int], maps: Mapping[int, bytes]) -> None:
+    """The packed parameters that a launch begins with, and those of one that changes nothing."""
+    found = _layout(plan)
+    bits = packed(plan.kernel.abi.params, found, slots, maps)
     block = bits.ljust(-(-len(bits) // 16) * 16, b"\0")
     at = words.array(struct.unpack(f"<{len(block) // 8}q", block))
-    words.set(bytes=len(bits), template=at, packed=at)
+    words.set(bytes=len(bits), shift=found.shift, template=at, packed=at)
 
 
 def event_function(name: str, symbol: str, fallback: Any) -> Any:
@@ -204,7 +212,7 @@ def of_fixed(fixed: Any, arrays: Sequence[Any], written: Sequence[Any]) -> Known
     words, plan, frame = Words(LAUNCH), fixed.plan, fixed.frame
     words.keep(fixed, 0)
     maps = {hole.slot: made.data for hole, made in zip(plan.maps, frame.maps, strict=True)}
-    _parameters(words, plan.kernel.abi.params, list(frame.slots), maps)
+    _parameters(words, plan, list(frame.slots), maps)
     _driver(words, plan, fixed.grid)
     _library(words, tensors)
     words.set(outputs=len(written), noted=words.object(tuple(written)))

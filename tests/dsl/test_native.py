@@ -23,7 +23,7 @@ from support.launched import make_add
 
 import tilewright as tw
 from tilewright.arguments import torch_tensors
-from tilewright.launching import launcher, learning, native, words
+from tilewright.launching import launcher, learning, native, packing, words
 
 pytestmark = pytest.mark.skipif(not native.possible(), reason="an interpreter for which there is no machine code")
 
@@ -54,6 +54,18 @@ def make_scale() -> Any:
 
 def three(n: int = 100) -> list[tw.DeviceArray]:
     return [tw.to_device(np.arange(n, dtype=np.float32)) for _ in range(3)]
+
+
+def make_product() -> Any:
+    """A kernel whose loads go through tensor maps."""
+    @tw.tile_kernel
+    def product(a, b, c, n: tw.Constant[int]):
+        total = tw.zeros((n, n), tw.float32)
+        for k in range(tw.num_tiles(a, axis=1, shape=(n, n))):
+            total = tw.mma(tw.load(a, (0, k), (n, n)), tw.load(b, (k, 0), (n, n)), total)
+        tw.store(c, (0, 0), tw.astype(total, tw.float16))
+
+    return product
 
 
 def by_code(cuda: FakeCuda, launch: Any, *args: Any) -> bool:
@@ -257,12 +269,7 @@ def test_versions_go_up_by_torchs_function(
 
 def test_tensor_maps(cuda: FakeCuda) -> None:
     """A map belongs to an address: at another one Python encodes another map, and that is learnt too."""
-    @tw.tile_kernel
-    def product(a, b, c, n: tw.Constant[int]):
-        total = tw.zeros((n, n), tw.float32)
-        for k in range(tw.num_tiles(a, axis=1, shape=(n, n))):
-            total = tw.mma(tw.load(a, (0, k), (n, n)), tw.load(b, (k, 0), (n, n)), total)
-        tw.store(c, (0, 0), tw.astype(total, tw.float16))
+    product = make_product()
 
     def some() -> list[Any]:
         return [tw.to_device(np.zeros((256, 256), np.float16)) for _ in range(3)]
@@ -283,6 +290,18 @@ def test_tensor_maps(cuda: FakeCuda) -> None:
     taught(product[1], *empty, 64)
     by_python = maps()
     assert by_code(cuda, product[1], *empty, 64) and maps() == by_python, "whose map is that of other memory"
+
+
+def test_a_driver_that_does_not_say_where_parameters_are(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ptxas aligns maps by their addresses, which depend on the architecture."""
+    monkeypatch.setattr(packing, "driver_version", lambda: 12030)
+    args = [tw.to_device(np.zeros((256, 256), np.float16)) for _ in range(3)]
+    product = make_product()
+    taught(product[1], *args, 64)
+    assert not by_code(cuda, product[1], *args, 64)
+    add, args = make_add(), three()
+    taught(add[7], *args, 16)
+    assert by_code(cuda, add[7], *args, 16), "no tensor map"
 
 
 def test_what_only_python_launches(cuda: FakeCuda) -> None:

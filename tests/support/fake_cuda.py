@@ -115,13 +115,21 @@ def _in_block(extra: int, formats: list[str]) -> list[int]:
     """The same of parameters in one block, as `extra` says: 1 and its address, 2 and that of its size, 0."""
     words = list((ctypes.c_uint64 * 5).from_address(extra))
     assert words[0::2] == [1, 2, 0]
-    places, end = list[int](), 0
-    for size in map(struct.calcsize, formats):
-        align = min(size, 64)
-        places.append(-(-end // align) * align)
-        end = places[-1] + size
+    places, end = _in_kernel(formats)
     assert ctypes.c_size_t.from_address(words[3]).value == end
     return [words[1] + place for place in places]
+
+
+def _in_kernel(formats: list[str]) -> tuple[list[int], int]:
+    """Where parameters are for a kernel on Hopper, behind the first, and the end: ptxas aligns their addresses, of
+    which that of the first is 528."""
+    first = end = 528
+    places = list[int]()
+    for size in map(struct.calcsize, formats):
+        align = min(size, 64)
+        places.append(-(-end // align) * align - first)
+        end = first + places[-1] + size
+    return places, end - first
 
 
 class _Names:
@@ -268,6 +276,10 @@ class FakeCuda:
 
     def cuFuncGetAttribute(self, attribute: str, function: Any) -> Any:
         return CUresult(0), 32 if attribute.endswith("NUM_REGS") else 0
+
+    def cuFuncGetParamInfo(self, function: Any, number: int) -> Any:
+        _, formats = function
+        return CUresult(0), _in_kernel(formats)[0][number], struct.calcsize(formats[number])
 
     def cuOccupancyMaxActiveBlocksPerMultiprocessor(self, function: Any, threads: int, shared: int) -> Any:
         return CUresult(0), 2

@@ -53,7 +53,7 @@ no:
 define internal ptr @launched(ptr %head, ptr %given, i64 %count, ptr %names) alwaysinline #0 {
 entry:
   %call = alloca [4 x ptr]
-  %packed = alloca [$packed_bytes x i8], align 64
+  %room = alloca [$packed_bytes x i8], align 64
   %pointers = alloca [$arrays x i64], align 16
   %stream = call ptr @asked_stream(ptr %head, ptr %given, i64 %count, ptr %names)
   %usual = icmp ne ptr %stream, null
@@ -62,7 +62,6 @@ begin:
   %given_at = getelementptr ptr, ptr %call, i32 1
   store ptr %given, ptr %given_at
   %packed_at = getelementptr ptr, ptr %call, i32 2
-  store ptr %packed, ptr %packed_at
   %pointers_at = getelementptr ptr, ptr %call, i32 3
   store ptr %pointers, ptr %pointers_at
   %first = call ptr @address(ptr %head, i64 $H.first)
@@ -73,6 +72,9 @@ look:
   br i1 %none, label %no, label %match
 match:
   store ptr %known, ptr %call
+  %shift = call i64 @word(ptr %known, i64 $L.shift)
+  %packed = getelementptr i8, ptr %room, i64 %shift
+  store ptr %packed, ptr %packed_at
   %good = call i1 @matches(ptr %call, i64 %count)
   br i1 %good, label %go, label %other
 other:

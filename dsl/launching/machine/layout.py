@@ -11,9 +11,9 @@ MOST_BYTES = 4096  # of parameters, packed as the kernel has them
 
 # The words of a function's head, of a known launch, and of one of its arguments: 8 bytes each; words.py fills them.
 HEAD = "first", "fallback", "held", "kept"
-LAUNCH = ("next", "handle", "x", "y", "z", "threads", "shared", "bytes", "template", "count", "arguments", "pairs",
-          "pair_words", "stream_of", "device", "outputs", "output_numbers", "note", "noted", "context", "launch",
-          "current", "packed", "maps", "map_words", "replace", "answer", "cell",
+LAUNCH = ("next", "handle", "x", "y", "z", "threads", "shared", "bytes", "shift", "template", "count", "arguments",
+          "pairs", "pair_words", "stream_of", "device", "outputs", "output_numbers", "note", "noted", "context",
+          "launch", "current", "packed", "maps", "map_words", "replace", "answer", "cell",
           "raise", "handles", "torch")
 ARGUMENT = ("kind", "object", "type", "value", "offset", "place", "format", "extents", "strides", "low", "number",
             "output", "exact", "read", "rank", "ordinal")

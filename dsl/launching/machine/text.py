@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from tilewright.backend_ptx.map_records import MAP_ALIGN
 from tilewright.launching.held import HELD, RECORDED, WATCHED
 from tilewright.launching.machine.layout import (
     ARGUMENT,
@@ -41,7 +42,8 @@ def template() -> str:
     recorded = RECORDED << 8 * HELD.itemsize * WATCHED  # all of HELD as one number
     known = {**words, **kinds, "argument_bytes": 8 * len(ARGUMENT), "cell_bytes": 8 * len(CELL),
              "record_bytes": 8 * len(RECORD), "recorded": recorded, "others": ~recorded,
-             "packed_bytes": MOST_BYTES + 16, "arrays": MOST_ARRAYS}  # 16: the last int is compared as a whole word
+             "packed_bytes": MOST_BYTES + MAP_ALIGN + 16,  # 16: the last int is compared as a whole word
+             "arrays": MOST_ARRAYS}
     names = r"\$((?:[HLACRBET]|kind)\.\w+|\w+_bytes|recorded|others|arrays)\b"
     return re.sub(names, lambda found: str(known[found[1]]), text)
 
