@@ -95,7 +95,7 @@ class Attempt:
         self._depth = max((op.a.type.shape[-1] for op in function.walk() if isinstance(op, Mma)), default=0)
         self.overflow: OutOfSharedMemory | None = None
         try:
-            with internal_errors(function.name):
+            with internal_errors(function.name), uncollected:
                 run_passes(self.machine, self._allowed, self._watch.function)
         except OutOfSharedMemory as error:
             self.overflow = error

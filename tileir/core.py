@@ -82,12 +82,19 @@ class Block:
         return self.ops[-1]
 
     def walk(self) -> Iterator[Op]:
-        """Every op of this block and of the blocks inside, each op before its bodies."""
-        for op in self.ops:
-            yield op
-            if op._body_fields:
-                for name in op._body_fields:
-                    yield from getattr(op, name).walk()
+        """Every op of this block and of the blocks inside, each op before its bodies: those that are there now."""
+        found: list[Op] = []
+        self._gather(found)
+        return iter(found)
+
+    def _gather(self, found: list[Op]) -> None:
+        ops, start = self.ops, 0
+        for place in [i for i, op in enumerate(ops) if op._body_fields]:
+            found += ops[start:place + 1]
+            for name in ops[place]._body_fields:
+                getattr(ops[place], name)._gather(found)
+            start = place + 1
+        found += ops[start:]
 
 
 _NO_HINTS = Hints()
@@ -489,9 +496,10 @@ def clone_block(block: Block, mapping: dict[Value, Value]) -> Block:
     return copy
 
 
-def clone_function(function: Function) -> Function:
-    """A deep copy that shares nothing mutable with the original."""
-    copy = Function(function.name, clone_block(function.body, {}), function.hints, function.span)
+def clone_function(function: Function, mapping: dict[Value, Value] | None = None) -> Function:
+    """A deep copy that shares nothing mutable with the original. `mapping` gains what becomes of each value."""
+    body = clone_block(function.body, {} if mapping is None else mapping)
+    copy = Function(function.name, body, function.hints, function.span)
     copy.aliases, copy.switches, copy.limits = function.aliases, function.switches, function.limits
     copy.plan, copy.decisions = replace(function.plan), list(function.decisions)
     return copy

@@ -56,8 +56,14 @@ class Rewriter(Builder):
         """Rewrite the ops of a block in place."""
         old, block.ops = block.ops, []
         outer, self.block = self.block, block
+        rule_of, ops = self.rules.of, block.ops
         for op in old:
-            self.visit(op)
+            if op._body_fields or rule_of(op) is not None:
+                self.visit(op)
+                continue
+            if self.renamed:
+                op.replace_operands(self.renamed)
+            ops.append(op)
         self.block = outer
 
     def visit(self, op: Op) -> None:

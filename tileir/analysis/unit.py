@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 from tilewright.tileir.analysis.effects import Dependences
 from tilewright.tileir.analysis.facts import Facts, facts
 from tilewright.tileir.analysis.runs import Runs, runs
+from tilewright.tileir.analysis.scalars import Scalars
 from tilewright.tileir.analysis.uses import homes, parents, uses
 from tilewright.tileir.core import Block, Function, Op, Value
 
@@ -25,6 +26,7 @@ class Analysis(enum.Enum):
     FACTS = "facts"
     RUNS = "runs"
     DEPENDENCES = "dependences"
+    SCALARS = "scalars"
     KINDS = "kinds"
 
     __hash__ = object.__hash__  # asked for at every turn; that of enums is Python
@@ -89,6 +91,11 @@ class Unit:
         return self._ask(Analysis.DEPENDENCES, Dependences)
 
     @property
+    def scalars(self) -> Scalars:
+        """What a thread that holds no tiles can compute."""
+        return self._ask(Analysis.SCALARS, lambda function: Scalars(self.dependences, self.parents))
+
+    @property
     def kinds(self) -> frozenset[type[Op]]:
         """The classes of the function's ops, with their base classes."""
         return self._ask(Analysis.KINDS, _kinds)
@@ -116,6 +123,9 @@ class Unit:
     def _comparable(self, analysis: Analysis) -> object:
         if analysis is Analysis.DEPENDENCES:
             return self.dependences.classes(self.function)
+        if analysis is Analysis.SCALARS:
+            results = [result for op in self.function.walk() for result in op.results]
+            return [result for result in results if self.scalars.known([result])]
         return getattr(self, analysis.value)
 
 

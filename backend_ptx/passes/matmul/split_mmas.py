@@ -26,30 +26,29 @@ from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.shape import Extract
 from tilewright.tileir.passes.dce import dce
-from tilewright.tileir.rewrite import Rewriter, rewrite
+from tilewright.tileir.rewrite import Rewriter, only, rewrite
 from tilewright.tileir.types import TileType
 
 
 def split_mmas(c: Compilation) -> Preserved:
     """Needs `shared_load` in place of conversions. Loads of operands sink to their uses."""
-    if not c.has(Product):
+    split = {op for op in c.function.walk() if isinstance(op, Product) and _is_split(op)} if c.has(Product) else ()
+    if not split:
         return ALL
-    rewrite(c.function, {Product: _split})
+    rewrite(c.function, {Product: only(split, _split)})
     c.forget()
     dce(c)
     return NONE
 
 
+def _is_split(op: Product) -> bool:
+    """Units that read shared memory read it, or registers that hold it already."""
+    return not op.unit.reads_shared and op.unit.depth(op) < op.a.type.shape[-1] and (
+        _is_loaded(op.a) or _is_loaded(op.b))
+
+
 def _split(rewriter: Rewriter, op: Product) -> None:
-    if op.unit.reads_shared:  # or registers that hold it already
-        rewriter.keep(op)
-        return
-    k = op.a.type.shape[-1]
-    step = op.unit.depth(op)
-    if step >= k or not (_is_loaded(op.a) or _is_loaded(op.b)):
-        rewriter.keep(op)
-        return
-    acc = op.acc
+    k, step, acc = op.a.type.shape[-1], op.unit.depth(op), op.acc
     layout = op.result.type.layout
     for i in range(k // step):
         a, b, *scales = (_piece(rewriter, v, axis, i, v.type.shape[axis] * step // k)

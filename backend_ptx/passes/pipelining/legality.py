@@ -31,7 +31,7 @@ from tilewright.tileir.analysis.described import described
 from tilewright.tileir.analysis.moved import moves_to, source_of
 from tilewright.tileir.analysis.neighbours import GatherRun
 from tilewright.tileir.analysis.recurrences import find_recurrence
-from tilewright.tileir.analysis.scalars import deciding, known_without_tiles
+from tilewright.tileir.analysis.scalars import deciding
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.analysis.uses import only_for
 from tilewright.tileir.carried import Loop, body_of, innermost_loops
@@ -109,9 +109,9 @@ def tma_reason(load: Load, unit: Compilation) -> str | None:
     around = unit.around(load)
     if any(isinstance(op, While) and unit.homes[inner] is op.before for inner, op in pairwise((load, *around))):
         return decisions.WHILE_CONDITION
-    if not known_without_tiles([v for op in around for v in deciding(op)], unit):
+    if not unit.scalars.known([v for op in around for v in deciding(op)]):
         return decisions.RUNS_FROM_THREADS
-    if not known_without_tiles([*load.index, *place.scalars], unit):
+    if not unit.scalars.known([*load.index, *place.scalars]):
         return decisions.PLACE_FROM_THREADS
     size = load.result.type.bytes
     return decisions.FEW_BYTES.format(size) if size < LEAST_BYTES else None

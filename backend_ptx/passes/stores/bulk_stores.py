@@ -69,7 +69,7 @@ class _Scope:
             if isinstance(op, Store) and op in candidates and self._refused_alone(op) is None:
                 tile = op.value.type.shape, tuple(op.order), candidates[op].source
                 self.tiles.setdefault(c.dependences.alias_class(op.array), set()).add(tile)
-            elif not op.blocks:
+            elif op.effectful and not op.blocks:
                 effects = c.dependences.summary(op)
                 self.others |= effects.reads | effects.writes
 
