@@ -135,7 +135,8 @@ class Attempt:
             plan.warps, threads, plan.cluster, slots, largest, self._depth, estimated_registers(self.machine) + MARGIN,
             given or register_cap(resident, threads, self.target), unit,
             next(iter(units[units.index(unit) + 1:]), None) if unit else None, given is not None, resident,
-            plan.split, plan.early, any(op.reduces for op in self.machine.walk()), plan.looped, plan.teams > 1)
+            plan.split, plan.early, any(op.reduces for op in self.machine.walk()), plan.looped, plan.teams > 1,
+            self.machine.hints.occupancy or 1)
 
 
 @contextlib.contextmanager

@@ -20,6 +20,7 @@ def num_warps(count: int, why: str) -> Decision:
 
 
 WARPS_ASKED = "as num_worker_warps asks"
+WARPS_OF_TWO = "two CTAs share an SM: threads compute with accumulators for as long as tensor cores multiply"
 WARPS_OF_LADDER = "the ladder of plans asks for it"
 NO_TILES = "no tiles"
 

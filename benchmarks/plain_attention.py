@@ -15,7 +15,7 @@ from benchmarks._check import require, spoil
 from benchmarks._timing import Row, alternate, graph_of
 
 TILES = ((128, 128), (64, 128), (256, 64))
-NARROW_TILES = ((128, 128), (128, 256), (256, 64))  # of heads that leave registers for the scores of more keys
+NARROW_TILES = ((128, 64), (128, 128), (128, 256), (256, 64))  # of heads of 64 channels at most
 # The wordings of the mask, and how they are called; the last is the kernel whose loop is split by hand.
 KERNELS = {"by_where": "a mask by where", "by_branch": "a mask in a branch", "by_loops": "loops split by hand"}
 SAMPLE = 64  # rows of a head that are checked

@@ -28,7 +28,7 @@ class Facts(NamedTuple):
     `unit`: the matrix unit with outstanding MMAs, and `next_unit` the one that the target prefers after it;
     `resident`: CTAs for which ptxas must leave registers (0: as it chooses); `split`: some loop became several;
     `early`: some MMAs start early; `reduces`: some tile is reduced; `looped`: CTAs loop over blocks,
-    `teams`: of warps, in turns."""
+    `teams`: of warps, in turns; `shared_by`: CTAs per SM that the plan was made for, as a hint or a pass asked."""
 
     warps: int
     threads: int
@@ -47,6 +47,7 @@ class Facts(NamedTuple):
     reduces: bool
     looped: bool
     teams: bool
+    shared_by: int
 
 
 class TriedPlan(Protocol):
@@ -125,7 +126,7 @@ def without(fact: str, limit: str, what: str) -> Tighten:
 
 def lower_occupancy(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
     """The highest occupancy that leaves the needed registers, as far as they are known, and lower ones."""
-    asked = plan.limits.max_occupancy or plan.hints.occupancy or 1
+    asked = plan.facts.shared_by
     if asked > 1:
         threads = plan.facts.threads
         needed = min(refused.needed or plan.facts.registers - MARGIN, plan.target.registers_per_thread)
@@ -133,7 +134,7 @@ def lower_occupancy(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
         left = register_cap(asked, threads, plan.target)
         why = refused.words + ("" if refused.kind is Shortage.SHARED else f", {asked} CTAs leave {left} registers")
         for lower in range(highest, 0, -1):
-            said = f"occupancy={plan.hints.occupancy} lowered to {lower}: {why}"
+            said = f"occupancy={plan.hints.occupancy or asked} lowered to {lower}: {why}"
             yield Descent(replace(plan.limits, max_occupancy=lower), said)
 
 

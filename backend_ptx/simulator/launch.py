@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -99,7 +100,9 @@ def simulate_text(
         memory.follow_grids()
     symbols, shared_size, shared_valid = _place_globals(module, memory, shared_bytes)
     compiler = ModuleCompiler(module, _seen_by_threads(module, symbols, threads, cluster), OPERATIONS, strict)
-    machine = Machine(memory, threads, blocks, options.get("seed", 0), cluster, tensor_cores)
+    asked = re.search(r'"nvvm.minctasm"="(\d+)"', llvm_text)
+    machine = Machine(
+        memory, threads, blocks, options.get("seed", 0), cluster, tensor_cores, int(asked[1]) if asked else 1)
     with np.errstate(all="ignore"):
         kernel = compiler.function(kernel_name)
         arguments = _arguments(module.functions[kernel_name].params, args, memory)

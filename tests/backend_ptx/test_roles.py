@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from catalogue import hopper
+from catalogue import hopper, hopper_kernels
 from catalogue.case import Case
 
+import tilewright as tw
 from tilewright.backend_ptx.lower.function import emit_function
 from tilewright.backend_ptx.pipeline import run_passes
 from tilewright.backend_ptx.roles import CONSUMER, PRODUCER
@@ -101,3 +102,21 @@ def test_registers_are_those_of_the_plan() -> None:
 def test_first_warps() -> None:
     plan = MachinePlan(roles=(Role(CONSUMER, 8), Role(PRODUCER, 4), Role(SECOND, 1)))
     assert [plan.first_warp(role.name) for role in plan.roles] == [0, 8, 12]
+
+
+@pytest.mark.parametrize(("d", "tile", "hints", "shares"), [
+    (64, (128, 64), {}, True), (64, (128, 128), {}, False), (64, (64, 64), {}, False), (128, (128, 64), {}, False),
+    (64, (128, 64), {"num_worker_warps": 8}, False), (64, (128, 64), {"occupancy": 1}, False),
+])
+def test_two_ctas_share_an_sm_where_threads_compute_much(
+    d: int, tile: tuple[int, int], hints: dict[str, int], shares: bool,
+) -> None:
+    """Attention: weights of 64 keys take as long as their products over 64 channels, half as long as over 128. Wider
+    tiles need the registers, and with fewer rows warpgroups have none of their own."""
+    kernel = hopper_kernels.attention.replace_hints(**hints)
+    array = tw.spec(f"f16[512,{d}]")
+    function = kernel.lower(array, array, array, array, 0.1, *tile, d, False, target="sm_90a").tile_ir()
+    run_passes(function, TARGET)
+    assert (function.hints.occupancy == 2) == shares
+    if shares:  # 384 threads enter with 80 registers each
+        assert function.plan.roles == (Role(CONSUMER, 8, 104), Role(PRODUCER, 4, 24))

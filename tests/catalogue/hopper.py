@@ -348,7 +348,7 @@ def cases() -> Iterator[Case]:
     yield from linked_cases()
     yield attention_case("attention", False, (64, 64, 32), 88)
     yield attention_case("attention-causal", True, (64, 32, 64), 136)
-    yield attention_case("attention-8-warps", True, (128, 64, 32), 136, 8)
+    yield attention_case("attention-8-warps", True, (128, 64, 32), 136)
     yield attention_case("attention-8-bits", True, (128, 64, 32), 136, 8, E4M3)
     yield squared_case()
     yield constants_case()

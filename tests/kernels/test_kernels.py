@@ -48,16 +48,20 @@ def test_what_the_compiler_makes_of_attention() -> None:
     x, row = tw.spec("bf16[?,?,?,128]"), tw.spec("f32[?,?,?]")
     forward = decisions(attention.attend, (x, x, x, None, x, row, 0.1, mask, 128, 128, 128), "sm_90a")
     assert any(line.count("always true") == 2 for line in forward), forward
+    narrow = tw.spec("bf16[?,?,?,64]")
+    shared = decisions(attention.attend, (narrow, narrow, narrow, None, narrow, row, 0.1, mask, 128, 64, 64), "sm_90a")
+    assert any(line.startswith("num_warps: 8 (two CTAs share an SM") for line in shared), shared
+    assert not any(line.startswith("ladder") for line in (*forward, *shared)), shared
     backward = decisions(
         attention.key_gradients, (x, x, x, x, row, row, None, x, x, 0.1, mask, 64, 128, 128), "sm_90a")
     assert any(line.startswith("num_warps: 8") and "192 in each" in line for line in backward), backward
     assert not any("CTAs per cluster" in line or "16 warps" in line for line in backward), backward
 
 
-@pytest.mark.parametrize("causal", [False, True])
-def test_narrow_heads_without_a_mask_take_more_keys(causal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("d", "keys"), [(16, 64), (128, 128)])
+def test_two_blocks_of_narrow_heads_fit_an_sm(d: int, keys: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
-    q, k, v = (rng.standard_normal((1, 1, 300, 16)).astype(ml_dtypes.bfloat16) for _ in range(3))
+    q, k, v = (rng.standard_normal((1, 1, 300, d)).astype(ml_dtypes.bfloat16) for _ in range(3))
     module, tiles = sys.modules["tilewright.kernels.attention"], []
 
     def launched(*given: Any) -> None:
@@ -65,8 +69,8 @@ def test_narrow_heads_without_a_mask_take_more_keys(causal: bool, monkeypatch: p
         launching.launch(*given)
 
     monkeypatch.setattr(module, "launch", launched)
-    check("attention", (q, k, v, causal), ml_dtypes.bfloat16)
-    assert tiles == [(128, 128 if causal else 256, 16)]
+    check("attention", (q, k, v, True), ml_dtypes.bfloat16)
+    assert tiles == [(128, keys, d)]
 
 
 def test_sums_of_gradients_of_wide_rows_stay_in_registers() -> None:

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from math import prod
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.ops.matmul import MmaFma, Product, padded
 from tilewright.backend_ptx.resources.occupancy import AIM, IN_FLIGHT, STEP, resident, shared_of_cta
+from tilewright.backend_ptx.resources.pipes import FMA, MUFU, TENSOR, Bound, bounds
 from tilewright.backend_ptx.resources.registers import OTHER, REGISTER_BYTES, STRIP, computed_again
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.axes import is_tile
@@ -51,6 +53,7 @@ ALIVE_A_THREAD, FULL = 704, 8
 ACC_WORDS, FMA_WORDS = 128, 64
 # The same of warpgroups that would share rows if they were more: they exchange what the next MMA reads of the result.
 ROW_WORDS = 192
+HALF_WORDS = 64  # of a thread of which an SM holds twice as many, in two CTAs of FULL warps
 LITTLE = 4  # words beside them (columns of an index, say) for which more than FULL warps do not pay
 FRAGMENT_ELEMENTS = 16 * 8  # of the accumulator of one tensor-core instruction
 
@@ -199,6 +202,25 @@ def _beside_accumulators(function: Function, warps: Warps) -> Warps:
     return more if own else warps
 
 
+def _share_sm(c: Compilation, warps: Warps) -> bool:
+    """Whether two CTAs of FULL warps on an SM take blocks better than one that has it alone: where
+    threads compute with the sums of one MMA what the next one multiplies, for as long as the tensor cores take, and
+    each warpgroup has rows of its own. More of them then compute while others wait, and a block begins and ends beside
+    another. Attention over 64 channels by 128x64 on an H100, of the time by 128x128 on all of an SM: 0.91 for 4096
+    tokens, causal 0.92, for 1024 causal 0.80."""
+    found = [b for b in bounds(c.function, c.target) if b.cycles.get(TENSOR)]
+    free = c.hints.occupancy is None and c.limits.cap_registers
+    return free and USUAL <= warps.number <= FULL and bool(found) and all(map(_computes_much, found))
+
+
+def _computes_much(bound: Bound) -> bool:
+    products = [op for op in bound.loop.inside() if isinstance(op, Product)]
+    much = max(bound.cycles.get(MUFU, 0), bound.cycles.get(FMA, 0)) >= bound.cycles[TENSOR]
+    words = sum(op.acc.type.size for op in products)
+    return much and len(products) > 1 and words <= 32 * FULL * HALF_WORDS and all(
+        op.unit.asynchronous and op.unit.warps * op.acc.type.shape[-2] >= FULL * op.unit.rows for op in products)
+
+
 def _run_in_turns(c: Compilation, warps: Warps) -> bool:
     """Whether two teams of so many warps run the blocks of a launch in turns: where CTAs loop over them, the
     accumulators of two blocks leave half of an SM's registers, and it pays. What the other one would skip of a ring
@@ -262,6 +284,9 @@ def choose_warps(c: Compilation) -> Preserved:
         warps = Warps(c.limits.warps, decisions.WARPS_OF_LADDER)
     elif by_products and wanted is None:
         warps = _beside_accumulators(function, max(by_products, key=lambda warps: warps.number))
+        if _share_sm(c, warps):
+            function.hints = replace(c.hints, occupancy=AIM)
+            warps = Warps(FULL, decisions.WARPS_OF_TWO)
     else:
         reduces = any(op.reduces for op in function.walk())
         largest = max(sizes, key=prod, default=None)

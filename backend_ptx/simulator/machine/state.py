@@ -62,14 +62,15 @@ class Machine:
     """The threads of the present block or cluster, and the memory of the launch.
 
     `threads`, `warps` and everything that counts them are those of the cluster; `block_threads` and `block_warps` are
-    those of a block. An operation runs for the threads of `mask` (None: all), whose numbers are `active`.
+    those of a block, of which an SM must be able to hold `resident` at a time. An operation runs for the threads of
+    `mask` (None: all), whose numbers are `active`.
     """
 
     def __init__(
         self, memory: Memory, threads: int, grid: tuple[int, int, int], seed: int, cluster: int = 1,
-        tensor_cores: TensorCores = DEFAULT.tensor_cores,
+        tensor_cores: TensorCores = DEFAULT.tensor_cores, resident: int = 1,
     ) -> None:
-        self.tensor_cores = tensor_cores
+        self.tensor_cores, self.resident = tensor_cores, resident
         self.memory, self.grid, self.cluster = memory, grid, cluster
         self.block_threads, self.block_warps = threads, -(-threads // WARP)
         self.threads, self.warps = threads * cluster, self.block_warps * cluster

@@ -16,7 +16,8 @@ from tilewright.backend_ptx.simulator.text.ir import LlvmInstruction
 
 Array = np.ndarray[Any, Any]
 Facts = Mapping[str, Any]
-# A kernel with launch bounds starts with an equal share for each thread, in steps of 8 (ptxas does that).
+# A kernel with launch bounds starts with an equal share for each thread of the blocks of which an SM must hold so many,
+# in steps of 8 (ptxas does that).
 _TOTAL, _MOST, _STEP = 65536, 255, 8
 
 
@@ -32,7 +33,7 @@ class _Pools(BlockState):
     """The pool of each block of the cluster."""
 
     def __init__(self, machine: Machine) -> None:
-        start = min(_MOST, _TOTAL // machine.block_threads) // _STEP * _STEP
+        start = min(_MOST, _TOTAL // (machine.resident * machine.block_threads)) // _STEP * _STEP
         self.of_rank = [_Pool(0, [start] * machine.warps) for _ in range(machine.cluster)]
 
 

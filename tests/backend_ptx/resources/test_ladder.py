@@ -41,7 +41,7 @@ class Made:
             warps=limits.warps or 4, threads=128, cluster=limits.ctas or 1, slots=limits.max_stages or 3,
             largest=limits.max_exchange or 65536, depth=64, registers=150, register_cap=128, unit=unit,
             next_unit=next_unit, reallocates=limits.allow_register_reallocation, resident=limits.max_occupancy or 4,
-            split=False, early=False, reduces=False, looped=False, teams=False)
+            split=False, early=False, reduces=False, looped=False, teams=False, shared_by=limits.max_occupancy or 4)
 
 
 def refuse(rejected: Callable[[Limits], Rejection | None]) -> Callable[[Made], Rejection | None]:
@@ -157,7 +157,8 @@ def test_what_spills_a_little_is_told_how_many_registers_there_are(
     """Layer norm of 65536 columns: ptxas took 128 registers and spilled 40 bytes, told of as many it did not."""
     def made(limits: Limits) -> Made:
         plan = Made(limits)
-        plan.hints, plan.facts = Hints(), plan.facts._replace(unit=unit, resident=limits.max_occupancy or 0)
+        plan.hints, plan.facts = Hints(), plan.facts._replace(
+            unit=unit, resident=limits.max_occupancy or 0, shared_by=limits.max_occupancy or 1)
         return plan
 
     few = replace(SPILLS, amount=amount)
