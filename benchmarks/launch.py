@@ -7,6 +7,7 @@ import ctypes
 import statistics
 import sys
 import time
+import timeit
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -49,9 +50,15 @@ def per_launch(run: Callable[[], Any], at_once: int = 1, launches: int = LAUNCHE
     return (time.perf_counter() - start) / launches * 1e6
 
 
-def host_cost(run: Callable[[], Any], launches: int = LAUNCHES, rounds: int = 9) -> float:
+def host_cost(run: Callable[[], Any], at_once: int = 1, launches: int = LAUNCHES, rounds: int = 9) -> float:
     """The median of several measurements."""
-    return statistics.median(per_launch(run, launches=launches) for _ in range(rounds))
+    return statistics.median(per_launch(run, at_once, launches) for _ in range(rounds))
+
+
+def loop(statement: str, names: dict[str, Any]) -> Callable[[], Any]:
+    """LAUNCHES times the statement itself: a function around it would be the benchmark's own cost."""
+    timer = timeit.Timer(statement, globals=names)
+    return lambda: timer.timeit(LAUNCHES)
 
 
 def rows() -> Iterator[str]:
@@ -64,32 +71,34 @@ def rows() -> Iterator[str]:
     stream = torch.cuda.current_stream()
     bound, grid = vector_add.bind((1,), x, y, out, 1024), vector_add[(1,)]
     raw = raw_call(vector_add, x, y, out, 1024)
-    ways: dict[str, tuple[Callable[[], Any], int]] = {
-        "cuLaunchKernel, machine code": (raw, LAUNCHES),
-        "kernel[grid](...)": (lambda: vector_add[(1,)](x, y, out, 1024), 1),
-        "k(...), k = kernel[grid]": (lambda: grid(x, y, out, 1024), 1),
-        "tw.launch(stream, ...)": (lambda: tw.launch(stream, (1,), vector_add, (x, y, out, 1024)), 1),
-        "bound()": (bound, 1),
-        "cuLaunchKernel, cuda.bindings": (driver_call(vector_add, x, y, out, 1024), 1),
-        "torch.add(x, y, out=out)": (lambda: torch.add(x, y, out=out), 1),
+    names = {"kernel": vector_add, "k": grid, "bound": bound, "packed": driver_call(vector_add, x, y, out, 1024),
+             "tw": tw, "torch": torch, "stream": stream, "x": x, "y": y, "out": out}
+    ways: dict[str, Callable[[], Any]] = {
+        "cuLaunchKernel, machine code": raw,
+        "kernel[grid](...)": loop("kernel[(1,)](x, y, out, 1024)", names),
+        "k(...), k = kernel[grid]": loop("k(x, y, out, 1024)", names),
+        "tw.launch(stream, ...)": loop("tw.launch(stream, (1,), kernel, (x, y, out, 1024))", names),
+        "bound()": loop("bound()", names),
+        "cuLaunchKernel, cuda.bindings": loop("packed()", names),
+        "torch.add(x, y, out=out)": loop("torch.add(x, y, out=out)", names),
     }
     for way in ways.values():
-        per_launch(*way)
+        per_launch(way, LAUNCHES)
     time.sleep(1)  # machine code for launches is made on another thread, the first time
     for way in ways.values():
-        per_launch(*way)
+        per_launch(way, LAUNCHES)
     took: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(15):  # side by side: what the driver takes differs from process to process
         for name, way in ways.items():
-            took[name].append(per_launch(*way))
+            took[name].append(per_launch(way, LAUNCHES))
     first = took["cuLaunchKernel, machine code"]
     for name, times in took.items():
         ratio = statistics.median(a / b for a, b in zip(times, first, strict=True))
         yield f"host cost of a launch, {name:<29} {statistics.median(times):6.2f} us, {ratio:.2f} of raw"
     with tw.profile():
-        per_launch(ways["kernel[grid](...)"][0])
-        on = host_cost(ways["kernel[grid](...)"][0])
-    off = host_cost(ways["kernel[grid](...)"][0])
+        per_launch(ways["kernel[grid](...)"], LAUNCHES)
+        on = host_cost(ways["kernel[grid](...)"], LAUNCHES)
+    off = host_cost(ways["kernel[grid](...)"], LAUNCHES)
     before = statistics.median(took["kernel[grid](...)"])
     yield f"host cost of a launch, kernel[grid](...) {before:.2f} us; in a profile {on:.2f}; after it {off:.2f}"
 

@@ -15,11 +15,22 @@ from typing import Any
 
 from tilewright.arguments.arrays import is_torch
 from tilewright.arguments.dlpack import is_valid, pointer_in
+from tilewright.arguments.torch_cells import CellFunctions, cell_functions
 from tilewright.arguments.torch_handles import TensorFunctions, tensor_functions
 from tilewright.arguments.torch_versions import raising_function, version_handles
 from tilewright.backend_ptx.runtime.driver import check, driver
 from tilewright.launching import native
-from tilewright.launching.machine.layout import ARGUMENT, CELL, HEAD, LAUNCH, MOST_ARRAYS, MOST_BYTES, TORCH, Expected
+from tilewright.launching.machine.layout import (
+    ARGUMENT,
+    CELL,
+    CELLS,
+    HEAD,
+    LAUNCH,
+    MOST_ARRAYS,
+    MOST_BYTES,
+    TORCH,
+    Expected,
+)
 from tilewright.launching.packing import Layout, layout, packed
 from tilewright.tileir.dtypes import DType
 
@@ -137,6 +148,7 @@ def of_launch(
     pointers: list[int] = []
     mapped, exact = {hole.pointer for hole in plan.maps}, set[int]()
     ints: list[tuple[int, int, int]] = []
+    cells = _cells() if all(type(args[number]) is _tensor_class() for number in known.tensors) else 0
     for number, (arg, is_constant) in enumerate(zip(args, constant, strict=True)):
         made = Words(ARGUMENT, exact=_ANY)
         if is_constant or arg is None:
@@ -147,7 +159,7 @@ def of_launch(
                 ints.append((number, places[slot], params[slot].size))
             _scalar(made, arg, places[slot], dtype)
         else:
-            pointer = _array(made, arg, number in known.tensors)
+            pointer = _array(made, arg, number in known.tensors, bool(cells))
             made.set(number=len(pointers), offset=places[plan.pointer_slots[len(pointers)]], low=pointer & 15)
             if len(pointers) in mapped and 0 in arg.shape:  # the map of an array without elements is of other memory
                 made.set(exact=pointer)
@@ -171,7 +183,7 @@ def of_launch(
     _driver(words, plan, grid)
     tensors = [arg for arg in args if is_torch(type(arg))]
     _library(words, tensors)
-    words.set(torch=_functions() if tensors else 0)
+    words.set(torch=_functions() if tensors else 0, cells=cells)
     return KnownLaunch(words, ints)
 
 
@@ -262,11 +274,23 @@ def _functions() -> int:
     return functions_at(functions) if functions else 0
 
 
-def functions_at(functions: TensorFunctions) -> int:
+def functions_at(functions: TensorFunctions | CellFunctions) -> int:
     """The address of these functions' words, which stay."""
-    words = Words(TORCH, **functions.words)
+    words = Words(TORCH if isinstance(functions, TensorFunctions) else CELLS, **functions.words)
     _kept.append(words)
     return words.address
+
+
+@cache
+def _cells() -> int:
+    """The address of the words of torch's functions on a cell; 0 where there are none."""
+    functions = cell_functions()
+    return functions_at(functions) if functions else 0
+
+
+def _tensor_class() -> Any:
+    """torch's own class: of others its conversion asks Python, and another thread may come in between."""
+    return getattr(sys.modules.get("torch"), "Tensor", None)
 
 
 _kept: list[Words] = []
@@ -303,8 +327,8 @@ def _scalar(made: Words, arg: Any, offset: int, dtype: DType) -> None:
     made.set(kind=kind, type=id(type(arg)), offset=offset)
 
 
-def _array(made: Words, arg: Any, written: bool) -> int:
-    """An array's kind; its address."""
+def _array(made: Words, arg: Any, written: bool, celled: bool) -> int:
+    """An array's kind; its address. One that is written is asked for its record of gradients here, or in its cell."""
     made.set(type=made.object(type(arg)))
     if type(arg).__module__ == "tilewright.arguments.device_array":
         made.set(kind=Expected.ARRAY, extents=made.object(arg.shape), strides=made.object(arg.strides),
@@ -326,7 +350,7 @@ def _array(made: Words, arg: Any, written: bool) -> int:
     if not same or found[1] != _CUDA | arg.get_device() << 32:
         raise Unknown
     made.set(kind=Expected.TENSOR, read=table[5], place=found[1], format=found[2], extents=made.array(shape),
-             strides=made.array(strides), output=int(written))
+             strides=made.array(strides), output=int(written and not celled))
     if _functions():
         _held(made, arg)
     return pointer

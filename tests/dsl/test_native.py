@@ -35,10 +35,11 @@ def cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeCuda]:
     yield from fake_cuda.in_place(monkeypatch, tmp_path / "cache")
 
 
-@pytest.fixture(params=["table", "handles"])
+@pytest.fixture(params=["table", "cells", "handles"])
 def torch(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[FakeTorch]:
-    """Tensors that machine code reads by DLPack's table, or by torch's functions on their handles."""
-    yield fake_torch.install(monkeypatch, handles=request.param == "handles")
+    """Tensors that machine code reads by DLPack's table, raising versions by Python or in a cell, or by torch's
+    functions on their handles."""
+    yield fake_torch.install(monkeypatch, request.param)
     torch_tensors._increment.cache_clear()
 
 
@@ -197,11 +198,30 @@ def test_tensors_that_autograd_knows(cuda: FakeCuda, torch: FakeTorch) -> None:
     assert by_code(cuda, lambda: add[(7,)](x, y, z, 16)) and torch.noted == [z], "of inputs nothing is asked"
     assert (torch.reads > reads) != (torch.asked > asked), "one of the two ways"
     z.requires_grad, z.is_leaf = True, True  # type: ignore[attr-defined]
+    torch.noted.clear()
     with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
         add[(7,)](x, y, z, 16)
+    assert not torch.noted
     z.requires_grad = False
+    assert by_code(cuda, lambda: add[(7,)](x, y, z, 16)) and torch.noted == [z]
     z.broken = True
     assert not by_code(cuda, lambda: add[(7,)](x, y, z, 16)), "a tensor that cannot be read"
+
+
+@pytest.mark.parametrize("torch", ["cells"], indirect=True)
+def test_outputs_of_inference_mode(cuda: FakeCuda, torch: FakeTorch) -> None:
+    """They count no versions. Of other classes than torch's own Python is asked."""
+    class Parameter(Tensor):
+        pass
+
+    add, arrays = make_add(), three()
+    for kind in (Tensor, Parameter):
+        x, y, z = (kind(a.pointer, (100,), (1,)) for a in arrays)
+        taught(lambda args=(x, y, z): add[(7,)](*args, 16))
+        z.inference = True
+        torch.noted.clear()
+        assert by_code(cuda, lambda args=(x, y, z): add[(7,)](*args, 16))
+        assert torch.noted == ([] if kind is Tensor else [z])
 
 
 @pytest.mark.parametrize("torch", ["handles"], indirect=True)

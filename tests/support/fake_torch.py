@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tilewright.arguments.torch_cells import CellFunctions
 from tilewright.arguments.torch_handles import TensorFunctions
 
 _READ = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p)
@@ -18,6 +19,9 @@ _TELL = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p)
 _ASK = ctypes.PYFUNCTYPE(ctypes.c_bool, ctypes.py_object)
 _POINTER = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object)
 _RAISE = ctypes.PYFUNCTYPE(None, ctypes.py_object)
+_LOAD = ctypes.PYFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.py_object, ctypes.c_bool)
+_ASSIGN = ctypes.PYFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
+_OF_CELL = [ctypes.PYFUNCTYPE(result, ctypes.c_void_p) for result in (ctypes.c_bool, ctypes.c_void_p, None)]
 _BITS = {"float32": (2, 32), "int32": (0, 32), "float16": (2, 16), "bool": (6, 8)}
 # A prototype of its own: the types of ctypes.pythonapi's functions are everybody's.
 _capsule = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
@@ -134,14 +138,43 @@ class FakeTorch:
         return TensorFunctions({"offset": 0, **{
             name: ctypes.cast(f, ctypes.c_void_p).value or 0 for name, f in made.items()}})
 
+    def cells(self) -> CellFunctions:
+        """torch's functions on a cell, which holds the address of an object, or 0."""
+        def load(cell: int, tensor: Tensor, convert: bool) -> bool:
+            assert not word(cell).value and not convert
+            word(cell).value = id(tensor)
+            return True
 
-def install(patch: pytest.MonkeyPatch, handles: bool = False) -> FakeTorch:
-    """Let this be the module torch, for the length of a test; with `handles` machine code finds its functions."""
+        def assign(source: int, cell: int) -> int:
+            assert word(cell).value and not word(source).value, "a cell is emptied once"
+            word(cell).value = 0
+            return 0
+
+        def held(cell: int) -> Tensor:
+            made: Tensor = ctypes.cast(word(cell).value or 0, ctypes.py_object).value
+            return made
+
+        word = ctypes.c_uint64.from_address
+        asks, points, raises = _OF_CELL
+        room = (ctypes.c_uint64 * 2)()
+        made = {"load": _LOAD(load), "assign": _ASSIGN(assign), "is_inference": asks(lambda cell: held(cell).inference),
+                "autograd": points(lambda cell: 1 if held(cell).requires_grad else None),
+                "raise": raises(lambda cell: self.noted.append(held(cell)))}
+        self._functions += tuple(made.values())
+        places = {"cell": ctypes.addressof(room), "nothing": ctypes.addressof(room) + 8}
+        return CellFunctions({**places, **{
+            name: ctypes.cast(f, ctypes.c_void_p).value or 0 for name, f in made.items()}}, room)
+
+
+def install(patch: pytest.MonkeyPatch, way: str = "table") -> FakeTorch:
+    """Let this be the module torch, for the length of a test. Machine code finds its functions on "handles", those on
+    "cells", or DLPack's table alone."""
     from tilewright.arguments import torch_tensors
     from tilewright.launching import streams, words
 
     fake = FakeTorch()
     module: Any = types.ModuleType("torch")
+    module.Tensor = Tensor
     module._C = types.SimpleNamespace(
         _increment_version=fake.increment, _cuda_getCurrentRawStream=lambda device: fake.stream)
     module.autograd = types.SimpleNamespace(graph=types.SimpleNamespace(increment_version=fake.increment))
@@ -153,8 +186,10 @@ def install(patch: pytest.MonkeyPatch, handles: bool = False) -> FakeTorch:
     patch.setattr(streams, "_reader", None)
     streams._of_torch.cache_clear()
     torch_tensors._increment.cache_clear()
-    functions = fake.functions() if handles else None
+    functions = fake.functions() if way == "handles" else None
     address = words.functions_at(functions) if functions else 0
+    cells = words.functions_at(fake.cells()) if way == "cells" else 0
     patch.setattr(words, "tensor_functions", lambda: functions)
     patch.setattr(words, "_functions", lambda: address)
+    patch.setattr(words, "_cells", lambda: cells)
     return fake

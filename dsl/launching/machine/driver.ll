@@ -42,16 +42,22 @@ yes:
   ret i1 true
 }
 
-; One tensor that is written, into a tuple.
-define internal i1 @written(ptr %context, i64 %i) alwaysinline #0 {
-  %known = call ptr @part(ptr %context, i32 0)
-  %given = call ptr @part(ptr %context, i32 1)
-  %tuple = call ptr @part(ptr %context, i32 2)
+; A tensor that is written, among the arguments.
+define internal ptr @output(ptr %known, ptr %given, i64 %i) alwaysinline #0 {
   %numbers = call ptr @address(ptr %known, i64 $L.output_numbers)
   %place = getelementptr i64, ptr %numbers, i64 %i
   %number = load i64, ptr %place
   %object_at = getelementptr ptr, ptr %given, i64 %number
   %object = load ptr, ptr %object_at
+  ret ptr %object
+}
+
+; One of them, into a tuple.
+define internal i1 @written(ptr %context, i64 %i) alwaysinline #0 {
+  %known = call ptr @part(ptr %context, i32 0)
+  %given = call ptr @part(ptr %context, i32 1)
+  %tuple = call ptr @part(ptr %context, i32 2)
+  %object = call ptr @output(ptr %known, ptr %given, i64 %i)
   call void @Py_IncRef(ptr %object)
   %set = call i32 @PyTuple_SetItem(ptr %tuple, i64 %i, ptr %object)
   ret i1 true
@@ -90,11 +96,7 @@ define internal i1 @raised_held(ptr %context, i64 %i) alwaysinline #0 {
   %known = call ptr @part(ptr %context, i32 0)
   %given = call ptr @part(ptr %context, i32 1)
   %functions = call ptr @address(ptr %known, i64 $L.torch)
-  %numbers = call ptr @address(ptr %known, i64 $L.output_numbers)
-  %place = getelementptr i64, ptr %numbers, i64 %i
-  %number = load i64, ptr %place
-  %object_at = getelementptr ptr, ptr %given, i64 %number
-  %object = load ptr, ptr %object_at
+  %object = call ptr @output(ptr %known, ptr %given, i64 %i)
   %handle = call ptr @handle(ptr %functions, ptr %object)
   %uncounted = call i1 @is(ptr %functions, ptr %handle, i64 $T.is_inference)
   br i1 %uncounted, label %end, label %count
@@ -104,6 +106,41 @@ count:
   br label %end
 end:
   ret i1 true
+}
+
+; The same by torch's own conversion of the argument, into a cell. One that requires grad is Python's, to refuse it.
+define internal i1 @raised_in_cell(ptr %context, i64 %i) alwaysinline #0 {
+  %known = call ptr @part(ptr %context, i32 0)
+  %given = call ptr @part(ptr %context, i32 1)
+  %functions = call ptr @address(ptr %known, i64 $L.cells)
+  %cell = call ptr @address(ptr %functions, i64 $K.cell)
+  %object = call ptr @output(ptr %known, ptr %given, i64 %i)
+  %load = call ptr @address(ptr %functions, i64 $K.load)
+  %loaded = call zeroext i1 %load(ptr %cell, ptr %object, i1 zeroext false)
+  br i1 %loaded, label %record, label %no
+record:
+  %autograd = call ptr @address(ptr %functions, i64 $K.autograd)
+  %recorded = call ptr %autograd(ptr %cell)
+  %unrecorded = icmp eq ptr %recorded, null
+  br i1 %unrecorded, label %versions, label %ask
+ask:
+  %plain = call i1 @attribute_is(ptr %object, ptr $object.requires_grad, ptr $object.False)
+  br i1 %plain, label %versions, label %end
+versions:
+  %uncounted = call i1 @is(ptr %functions, ptr %cell, i64 $K.is_inference)
+  br i1 %uncounted, label %end, label %count
+count:
+  %raise = call ptr @address(ptr %functions, i64 $K.raise)
+  call void %raise(ptr %cell)
+  br label %end
+end:
+  %fine = phi i1 [false, %ask], [true, %versions], [true, %count]
+  %assign = call ptr @address(ptr %functions, i64 $K.assign)
+  %nothing = call ptr @address(ptr %functions, i64 $K.nothing)
+  %status = call i32 %assign(ptr %nothing, ptr %cell)
+  ret i1 %fine
+no:
+  ret i1 false
 }
 
 ; Tell torch which tensors are written.
@@ -116,17 +153,24 @@ entry:
 some:
   %raise = call ptr @address(ptr %known, i64 $L.raise)
   %by_python = icmp eq ptr %raise, null
-  br i1 %by_python, label %held, label %each
-held:
-  %functions = call ptr @address(ptr %known, i64 $L.torch)
-  %without = icmp eq ptr %functions, null
-  br i1 %without, label %tuple, label %each_held
-each_held:
+  br i1 %by_python, label %objects, label %each
+objects:
   store ptr %known, ptr %context
   %second = getelementptr ptr, ptr %context, i32 1
   store ptr %given, ptr %second
+  %functions = call ptr @address(ptr %known, i64 $L.torch)
+  %without = icmp eq ptr %functions, null
+  br i1 %without, label %cells, label %each_held
+each_held:
   %all_held = call i1 @each(i64 %count, ptr @raised_held, ptr %context)
   ret i1 true
+cells:
+  %in_cells = call ptr @address(ptr %known, i64 $L.cells)
+  %uncelled = icmp eq ptr %in_cells, null
+  br i1 %uncelled, label %tuple, label %each_in_cell
+each_in_cell:
+  %all_in_cells = call i1 @each(i64 %count, ptr @raised_in_cell, ptr %context)
+  ret i1 %all_in_cells
 each:
   %all = call i1 @each(i64 %count, ptr @raised, ptr %known)
   ret i1 true

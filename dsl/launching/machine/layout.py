@@ -14,12 +14,14 @@ HEAD = "first", "fallback", "held", "kept"
 LAUNCH = ("next", "handle", "x", "y", "z", "threads", "shared", "bytes", "shift", "template", "count", "arguments",
           "pairs", "pair_words", "stream_of", "device", "outputs", "output_numbers", "note", "noted", "context",
           "launch", "current", "packed", "maps", "map_words", "replace", "answer", "cell",
-          "raise", "handles", "torch")
+          "raise", "handles", "torch", "cells")
 ARGUMENT = ("kind", "object", "type", "value", "offset", "place", "format", "extents", "strides", "low", "number",
             "output", "exact", "read", "rank", "ordinal")
 # Where a tensor of torch has its handle, and torch's functions on it (arguments/torch_handles.py).
 TORCH = ("offset", "dtype", "rank", "sizes", "strides", "place", "ordinal", "data", "is_neg", "is_inference",
          "autograd", "raise")
+# A cell for a tensor of torch, and torch's functions on it (arguments/torch_cells.py).
+CELLS = "load", "cell", "assign", "nothing", "is_inference", "autograd", "raise"
 
 # What a profile knows of a known launch: where it is recorded (0: nowhere), its number there, and how many ints must be
 # as they were: an offset, a mask and a value each, behind these words.

@@ -13,6 +13,7 @@ from tilewright.launching.machine.layout import (
     ARGUMENT,
     BLOCK,
     CELL,
+    CELLS,
     FUNCTIONS,
     HEAD,
     LAUNCH,
@@ -28,7 +29,8 @@ FILES = "parts", "arrays", "arguments", "records", "driver", "entries"
 # What a module's function `entry` does: a kernel over a grid, a launch with its arguments, an event's record, events.
 ENTRIES = {"launch": "launched", "replay": "replayed", "record": "recorded", "create": "created"}
 
-_WORDS = {"H": HEAD, "L": LAUNCH, "A": ARGUMENT, "C": CELL, "R": RECORDS, "B": BLOCK, "E": RECORD, "T": TORCH}
+_WORDS = {"H": HEAD, "L": LAUNCH, "A": ARGUMENT, "C": CELL, "R": RECORDS, "B": BLOCK, "E": RECORD, "T": TORCH,
+          "K": CELLS}
 _HOLE = re.compile(rf"\$object\.(?P<object>\w+)|@(?P<function>{'|'.join(FUNCTIONS)})\(")
 
 
@@ -44,7 +46,7 @@ def template() -> str:
              "record_bytes": 8 * len(RECORD), "recorded": recorded, "others": ~recorded,
              "packed_bytes": MOST_BYTES + MAP_ALIGN + 16,  # 16: the last int is compared as a whole word
              "arrays": MOST_ARRAYS}
-    names = r"\$((?:[HLACRBET]|kind)\.\w+|\w+_bytes|recorded|others|arrays)\b"
+    names = r"\$((?:[HLACRBETK]|kind)\.\w+|\w+_bytes|recorded|others|arrays)\b"
     return re.sub(names, lambda found: str(known[found[1]]), text)
 
 
