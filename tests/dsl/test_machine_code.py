@@ -178,6 +178,8 @@ def test_the_holes_are_all_that_differs(entry: str) -> None:
     compute another by a short step. Which of two instructions comes first may hang on the numbers.)"""
     made = code.compiled(lambda values: module(entry, values), NAMES)
     assert made is not None and len(made.text) < 6000
+    text = module(entry, dict.fromkeys(NAMES, 1))
+    assert text.index("define ptr @entry(") == text.index("define "), "its address is that of the code"
     assert made == code.Code.from_data(made.as_data())
     others = [{name: code._made_up(name, number) for name in NAMES} for number in range(6, 16)]
     assert any(_filled(made, there) == code._section(module(entry, there)) for there in others)

@@ -1,5 +1,18 @@
 ; What Python calls.
 
+; The entry of a module, of which each has one, and the first function of its code, whose address is called. The words
+; are kept until it ends: while the driver works, another thread may let go of this function, for one that knows more
+; launches.
+define ptr @entry(ptr %self, ptr %given, i64 %count, ptr %names) #0 {
+  %head = call ptr @PyLong_AsVoidPtr(ptr %self)
+  %kept = call ptr @address(ptr %head, i64 $H.kept)
+  call void @Py_IncRef(ptr %kept)
+  %made = call ptr @$entry(ptr %head, ptr %given, i64 %count, ptr %names)
+  %result = call ptr @answer(ptr %made, ptr %head, ptr %given, i64 %count, ptr %names)
+  call void @Py_DecRef(ptr %kept)
+  ret ptr %result
+}
+
 ; What was made is answered with an object (borrowed); what was not (null), as Python's function does it.
 define internal ptr @answer(ptr %made, ptr %head, ptr %given, i64 %count, ptr %names) alwaysinline #0 {
   %not = icmp eq ptr %made, null
@@ -174,18 +187,6 @@ yes:
   ret ptr $object.None
 no:
   ret ptr null
-}
-
-; The entry of a module, of which each has one. The words are kept until it ends: while the driver works, another thread
-; may let go of this function, for one that knows more launches.
-define ptr @entry(ptr %self, ptr %given, i64 %count, ptr %names) #0 {
-  %head = call ptr @PyLong_AsVoidPtr(ptr %self)
-  %kept = call ptr @address(ptr %head, i64 $H.kept)
-  call void @Py_IncRef(ptr %kept)
-  %made = call ptr @$entry(ptr %head, ptr %given, i64 %count, ptr %names)
-  %result = call ptr @answer(ptr %made, ptr %head, ptr %given, i64 %count, ptr %names)
-  call void @Py_DecRef(ptr %kept)
-  ret ptr %result
 }
 
 attributes #0 = { nounwind "no-builtins" "no-jump-tables"="true" }

@@ -25,7 +25,7 @@ from tilewright.launching.machine.layout import (
     Expected,
 )
 
-FILES = "parts", "arrays", "arguments", "records", "driver", "entries"
+FILES = "entries", "parts", "arrays", "arguments", "records", "driver"
 # What a module's function `entry` does: a kernel over a grid, a launch with its arguments, an event's record, events.
 ENTRIES = {"launch": "launched", "replay": "replayed", "record": "recorded", "create": "created"}
 
