@@ -1,9 +1,9 @@
 """Matrix products over several GPUs, one process for each: shards gathered, and partial sums scattered, meanwhile.
 
 All-gather and multiply: copy engines bring the other ranks' rows while the tensor cores multiply those that are there.
-Multiply and reduce-scatter: tiles of other ranks' rows are stored right into their memory, and summed by the last
-product. `torchrun --nproc-per-node 2 examples/distributed_matmul.py` runs both over NCCL and symmetric memory; without
-it, devices are groups of blocks in the interpreter.
+Multiply and reduce-scatter: tiles of other ranks' rows are stored right into their memory while the next ones are
+computed, and summed there. `torchrun --nproc-per-node 2 examples/distributed_matmul.py` runs both over NCCL and
+symmetric memory; without it, devices are groups of blocks in the interpreter.
 """
 
 from __future__ import annotations
@@ -63,6 +63,20 @@ def multiply(a, b, c, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constan
 
 
 @tw.tile_kernel
+def multiply_parts(
+    a, b, outs, first: tw.Constant[int], tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int],
+):
+    """outs[p] = part first + p of a's rows, counted round and round, @ b. Parts have a multiple of tm rows; each result
+    may lie in another device's memory. In one launch a tile is on its way while the next one is computed."""
+    rows, columns = tw.cdiv(outs[0].shape[0], tm), tw.cdiv(b.shape[1], tn)
+    for number in range(tw.bid(0), len(outs) * rows * columns, tw.num_blocks(0)):
+        p = number // (rows * columns)
+        i, j = banded(number % (rows * columns), rows, columns, 8)
+        part = (first + p) % (a.shape[0] // outs[0].shape[0])
+        tw.store(outs[p], (i, j), product(a, b, part * rows + i, j, tm, tn, tk).astype(b.dtype))
+
+
+@tw.tile_kernel
 def multiply_add(a, b, others, c, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int]):
     """c = a @ b + what the other devices have computed: others[number of the device], shaped as c."""
     rows, columns = tw.cdiv(c.shape[0], tm), tw.cdiv(c.shape[1], tn)
@@ -77,9 +91,20 @@ def multiply_add(a, b, others, c, tm: tw.Constant[int], tn: tw.Constant[int], tk
         tw.store(c, (i, j), acc.astype(c.dtype))
 
 
-def grid(c: Any, most: int, tiles: tuple[int, int, int] = TILES) -> tuple[int]:
-    """A block for each tile of c, at most so many."""
-    return (min(tw.cdiv(c.shape[0], tiles[0]) * tw.cdiv(c.shape[1], tiles[1]), most),)
+@tw.tile_kernel
+def add_up(c, others, tm: tw.Constant[int], tn: tw.Constant[int]):
+    """c += what the other devices have computed: others[number of the device], shaped as c."""
+    i, j = tw.bid(0), tw.bid(1)
+    total = tw.load(c, (i, j), (tm, tn), padding_mode=tw.PaddingMode.ZERO).astype(tw.float32)
+    for other in range(others.shape[0]):
+        t = tw.load(others, (other, i, j), (1, tm, tn), padding_mode=tw.PaddingMode.ZERO)
+        total = total + t.reshape((tm, tn)).astype(tw.float32)
+    tw.store(c, (i, j), total.astype(c.dtype))
+
+
+def grid(c: Any, most: int, tiles: tuple[int, int, int] = TILES, parts: int = 1) -> tuple[int]:
+    """A block for each tile of so many matrices shaped as c, at most so many."""
+    return (min(parts * tw.cdiv(c.shape[0], tiles[0]) * tw.cdiv(c.shape[1], tiles[1]), most),)
 
 
 def slot(source: int, target: int, world: int) -> int:
@@ -145,14 +170,18 @@ def gather_and_multiply(gpus: Gpus, shards: Sequence[Any], gathered: Any, b: Any
 def multiply_and_scatter(gpus: Gpus, a: Any, b: Any, inboxes: Sequence[Any], c: Any) -> None:
     """c = this rank's rows of the sum over all ranks of a @ b. inboxes: on each rank, a matrix shaped as c for each of
     the others."""
-    rows = a.view(gpus.world, c.shape[0], a.shape[1])
+    targets = [(gpus.rank + step) % gpus.world for step in range(1, gpus.world)]
+    outs, mine = [inboxes[target][slot(gpus.rank, target, gpus.world)] for target in targets], inboxes[gpus.rank]
     gpus.meet()  # nobody reads the inboxes any more
-    for step in range(1, gpus.world):
-        target = (gpus.rank + step) % gpus.world
-        out = inboxes[target][slot(gpus.rank, target, gpus.world)]
-        multiply[grid(out, gpus.processors)](rows[target], b, out, *TILES)
-    gpus.meet()  # all sums have arrived
-    multiply_add[grid(c, gpus.processors)](rows[gpus.rank], b, inboxes[gpus.rank], c, *TILES)
+    if gpus.world == 2:  # the other one's sums are read where this rank's are made
+        multiply_parts[grid(c, gpus.processors)](a, b, outs, gpus.rank + 1, *TILES)
+        gpus.meet()  # all sums have arrived
+        rows = a.view(2, c.shape[0], a.shape[1])
+        multiply_add[grid(c, gpus.processors)](rows[gpus.rank], b, mine, c, *TILES)
+    else:  # this rank's rows come last: meanwhile the others' arrive
+        multiply_parts[grid(c, gpus.processors, parts=gpus.world)](a, b, [*outs, c], gpus.rank + 1, *TILES)
+        gpus.meet()
+        add_up[tw.cdiv(c.shape[0], 8), tw.cdiv(c.shape[1], 1024)](c, mine, 8, 1024)
 
 
 def on_gpus(m: int = 4096, n: int = 2048, k: int = 2048) -> None:
@@ -245,13 +274,18 @@ def on_devices(world: int, m: int, n: int, k: int, tiles: tuple[int, int, int] =
     left = [np.ascontiguousarray(a[:, rank * part:(rank + 1) * part]).reshape(world, rows, part)
             for rank in devices.ranks]
     devices.meet()
-    for step in range(1, world):
-        devices.each(multiply, 3, lambda rank, step=step: (
-            left[rank][(rank + step) % world], b[rank * part:(rank + 1) * part],
-            inboxes[(rank + step) % world, slot(rank, (rank + step) % world, world)], *tiles))
+    outs = [[inboxes[(rank + step) % world, slot(rank, (rank + step) % world, world)] for step in range(1, world)]
+            for rank in devices.ranks]
+    if world > 2:
+        outs = [[*others, out[rank]] for rank, others in zip(devices.ranks, outs, strict=True)]
+    devices.each(multiply_parts, 3, lambda rank: (
+        left[rank].reshape(m, part), b[rank * part:(rank + 1) * part], outs[rank], rank + 1, *tiles))
     devices.meet()
-    devices.each(multiply_add, 3, lambda rank: (
-        left[rank][rank], b[rank * part:(rank + 1) * part], inboxes[rank], out[rank], *tiles))
+    if world == 2:
+        devices.each(multiply_add, 3, lambda rank: (
+            left[rank][rank], b[rank * part:(rank + 1) * part], inboxes[rank], out[rank], *tiles))
+    else:
+        add_up.interpret((rows, 1), devices=[(out[rank], inboxes[rank], 1, 64) for rank in devices.ranks])
     check(f"multiply and reduce-scatter, {world} ranks", place, out.reshape(m, n), want, bound + 2.0**-8 * size)
 
 

@@ -18,7 +18,7 @@ from convolution import convolve
 from cross_entropy import cross_entropy
 from decode import attend, project
 from device_code import decode as decode_bytes
-from distributed_matmul import meet, multiply, multiply_add
+from distributed_matmul import add_up, meet, multiply, multiply_add, multiply_parts
 from dropout import dropout
 from embedding import embed
 from fft import fft64
@@ -183,6 +183,17 @@ def test_products_of_a_list() -> None:
         np.testing.assert_allclose(b_grad, a.T @ g, atol=1e-5)
 
 
+def test_parts_of_a_product() -> None:
+    """outs[p] is part (1 + p) % 2 of the rows."""
+    a, b, outs, a_grad, b_grad = f(8, 6), f(6, 7), [f(4, 7), f(4, 7)], f(8, 6) * 0, f(6, 7) * 0
+    cotangents = [f(4, 7), f(4, 7)]
+    backward = tw.grad(multiply_parts, wrt=("a", "b"), outputs="outs", stored_once="outs")
+    backward[3](a, b, outs, 1, 4, 4, 4, cotangents, a_grad, b_grad)
+    g = np.concatenate(cotangents[::-1])
+    np.testing.assert_allclose(a_grad, g @ b.T, atol=1e-5)
+    np.testing.assert_allclose(b_grad, a.T @ g, atol=1e-5)
+
+
 ATOMIC = {
     "attention": "q k v", "linear_gelu": "a b bias", "gemv": "x", "gemm": "a b", "convolve": "image weight",
     "embed": "table", "fft64": "matrix twiddle", "linear_relu": "x w bias", "gather_rows": "table", "heat_step": "old",
@@ -211,6 +222,7 @@ def test_atomic_additions_only_where_blocks_share_elements(run: Run) -> None:
 WRITES = "this reads an array that the kernel also writes"
 REFUSED = (
     (Run(axpy, (), (2.0, f(5), f(5), 4), "x", "y"), WRITES),
+    (Run(add_up, (), (f(9, 7), f(2, 9, 7), 4, 4), "others", "c"), WRITES),
     (Run(add_rms_norm, (), (f(3, 7), f(3, 7), f(7), f(3, 7), 1e-3, 8), "residual"), WRITES),
     (Run(rotate, (), (f(1, 2, 3, 8), f(3, 4), f(3, 4), 2, 4), "cos", "q"), WRITES),
     (Run(scaled_gemm, (), (0.5, f(7, 9), f(9, 6), 0.5, f(7, 6), "C", "C", 4, 4, 4), "a b", "c"), WRITES),
@@ -267,8 +279,8 @@ def test_each_kernel_of_the_gallery_has_a_gradient_or_a_reason() -> None:
     found = {place_of(value) for path in sorted(EXAMPLES.glob("[a-z]*.py"))
              for value in vars(importlib.import_module(path.stem)).values()
              if isinstance(value, tw.tile_kernel) and not hasattr(value, "roles")}
-    listed = [*(run.kernel for run in RUNS), *(run.kernel for run, _ in REFUSED), grouped_matmul, quantised_linear,
-              *(kernel for kernels in NO_GRADIENT.values() for kernel in kernels)]
+    listed = [*(run.kernel for run in RUNS), *(run.kernel for run, _ in REFUSED), grouped_matmul, multiply_parts,
+              quantised_linear, *(kernel for kernels in NO_GRADIENT.values() for kernel in kernels)]
     places = [place_of(kernel) for kernel in listed]
     assert sorted(found - set(places)) == []
     assert len(set(places)) == len(places), "a kernel stands in two lists"
