@@ -41,15 +41,21 @@ def multiply(
     bias: Array | None = None, residual: Array | None = None, activation: str = "none", rate: float = 0.0,
     seed: int = 0, tf32: bool = False,
 ) -> None:
-    """Launch the kernel of matrix multiplies: (batches,) (m, k) by (k, n)."""
+    """Launch a kernel of matrix multiplies: (batches,) (m, k) by (k, n)."""
     m, n, k = number(out.shape[-2]), number(out.shape[-1]), number(a.shape[-1])
     batches = number(out.shape[0]) if len(out.shape) == 3 else 1
+    tf32 = tf32 and dtype_of(a) is float32
+    alone = bias is residual is None and activation == "none" and not rate and (alpha, beta) == (1.0, 0.0)
     # Dropout's random numbers are ten rounds of integer arithmetic for each element of a tile: a smaller one.
-    tile = matmul_tiles(out, dtype_of(a), m, n, k, batches, 128 * 128 if rate else 128 * 256)
+    tile = matmul_tiles(out, dtype_of(a), m, n, k, batches, 128 * 128 if rate else 128 * 256, alone)
     tiles = batches * blocks(m, tile[0]) * blocks(n, tile[1])
+    if alone:
+        launch(device.multiply, (tiles,), a, b, out, tf32, *tile, GROUP)
+        return
+    # 8192 x 1024 x 1024 with bias, GELU and residual by 128 x 256, on an H100: 44 us so, 49 with a block for each tile.
     grid = tiles if on_host(out) else min(tiles, sms_of(out))
-    launch(device.multiply, (grid,), a, b, c, bias, residual, out, None if alpha == 1.0 else alpha,
-           None if beta == 0.0 else beta, activation, rate or None, seed, tf32 and dtype_of(a) is float32, *tile, GROUP)
+    launch(device.multiply_then, (grid,), a, b, c, bias, residual, out, None if alpha == 1.0 else alpha,
+           None if beta == 0.0 else beta, activation, rate or None, seed, tf32, *tile, GROUP)
 
 
 # ---- matmul ---------------------------------------------------------------------------------------------------------

@@ -20,11 +20,12 @@ from support.pages import programs_of
 import tilewright as tw
 import tilewright.kernels as tk
 from tilewright.inspecting.decisions import decisions
-from tilewright.kernels import fourier, launching, linear_losses, norms, real_fourier
-from tilewright.kernels.device import attention
+from tilewright.kernels import fourier, launching, linear_losses, norms, real_fourier, tiles
+from tilewright.kernels.device import attention, matmul
 from tilewright.kernels.optimisers import adamw_reference
 from tilewright.launching import launcher
 from tilewright.launching.checking import checking
+from tilewright.tileir.dtypes import bfloat16
 
 DTYPES = (np.float32, np.float64, np.float16, ml_dtypes.bfloat16)
 # float16 takes the ways of bfloat16; TILEWRIGHT_THOROUGH runs all.
@@ -56,6 +57,23 @@ def test_what_the_compiler_makes_of_attention() -> None:
         attention.key_gradients, (x, x, x, x, row, row, None, x, x, 0.1, mask, 64, 128, 128), "sm_90a")
     assert any(line.startswith("num_warps: 8") and "192 in each" in line for line in backward), backward
     assert not any("CTAs per cluster" in line or "16 warps" in line for line in backward), backward
+
+
+def test_products_alone_are_looped_over_by_the_compiler() -> None:
+    """By two teams of warps."""
+    x = tw.spec("bf16[2048,2048]")
+    found = decisions(matmul.multiply, (x, x, x, False, 128, 128, 64, 8), "sm_90a")
+    assert any(line.startswith("block_loop: as many CTAs as fit the GPU") for line in found), found
+    assert any(line.startswith("ping_pong: two teams of warps") for line in found), found
+
+
+@pytest.mark.parametrize(("shape", "alone", "tile"), [
+    ((1024, 1024, 1024), True, (64, 128, 64)), ((4096, 4096, 4096), True, (128, 256, 64)),
+    ((6144, 3072, 5120), True, (128, 128, 64)), ((6144, 3072, 5120), False, (128, 256, 64)),
+    ((4000, 4104, 4200), True, (128, 256, 64)),  # rows between lines, where blocks are not looped over
+])
+def test_tiles_of_products(shape: tuple[int, int, int], alone: bool, tile: tuple[int, int, int]) -> None:
+    assert tiles.matmul_tiles(np.zeros(0, np.float32), bfloat16, *shape, alone=alone) == tile
 
 
 @pytest.mark.parametrize(("d", "keys"), [(16, 64), (128, 128)])

@@ -45,25 +45,45 @@ def put(out, at, t):
         store_as(out, at, t.reshape((1, *t.shape)))
 
 
+def product(a, b, at, tile, dtype, tf32):
+    """Tile `at` (batch, i, j) of a @ b; `tile` is (tm, tn, tk)."""
+    batch, i, j = at
+    tm, tn, tk = tile
+    acc = tw.zeros((tm, tn), dtype)
+    for k in range(tw.cdiv(a.shape[a.ndim - 1], tk)):
+        left = operand(a, (batch, i, k), (tm, tk), tf32)
+        acc = tw.mma(left, operand(b, (batch, k, j), (tk, tn), tf32), acc)
+    return acc
+
+
 @tw.tile_kernel
-def multiply(a, b, c, bias, residual, out, alpha, beta, activation: tw.Constant[str], rate, seed,
-             tf32: tw.Constant[bool], tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int],
+def multiply(a, b, out, tf32: tw.Constant[bool], tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int],
              group: tw.Constant[int]):
+    """out = a @ b, a tile for each block: the compiler loops over them, by two teams of warps where that pays.
+
+    a: (m, k), b: (k, n), out: (m, n), all with a first axis of batches or none.
+    """
+    rows, columns = tw.cdiv(out.shape[out.ndim - 2], tm), tw.cdiv(out.shape[out.ndim - 1], tn)
+    batch = tw.bid(0) // (rows * columns)
+    i, j = grouped(tw.bid(0) % (rows * columns), rows, columns, group)
+    put(out, (batch, i, j), product(a, b, (batch, i, j), (tm, tn, tk), wide(out.dtype), tf32))
+
+
+@tw.tile_kernel
+def multiply_then(a, b, c, bias, residual, out, alpha, beta, activation: tw.Constant[str], rate, seed,
+                  tf32: tw.Constant[bool], tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int],
+                  group: tw.Constant[int]):
     """out = residual + dropout(activation(alpha * a @ b + beta * c + bias)), each block walks over tiles of out.
 
     a: (m, k), b: (k, n), c, residual and out: (m, n), all with a first axis of batches or none; bias: (n,). What is
     None takes no part; c is not read where beta is None.
     """
-    m, n = out.shape[out.ndim - 2], out.shape[out.ndim - 1]
-    rows, columns = tw.cdiv(m, tm), tw.cdiv(n, tn)
+    rows, columns = tw.cdiv(out.shape[out.ndim - 2], tm), tw.cdiv(out.shape[out.ndim - 1], tn)
     batches = 1 if out.ndim == 2 else out.shape[0]
     for tile in range(tw.bid(0), batches * rows * columns, tw.num_blocks(0)):
         batch = tile // (rows * columns)
         i, j = grouped(tile % (rows * columns), rows, columns, group)
-        acc = tw.zeros((tm, tn), wide(out.dtype))
-        for k in range(tw.cdiv(a.shape[a.ndim - 1], tk)):
-            left = operand(a, (batch, i, k), (tm, tk), tf32)
-            acc = tw.mma(left, operand(b, (batch, k, j), (tk, tn), tf32), acc)
+        acc = product(a, b, (batch, i, j), (tm, tn, tk), wide(out.dtype), tf32)
         if alpha is not None:
             acc *= alpha
         if beta is not None:
