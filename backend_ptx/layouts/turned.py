@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import product
 
+from tilewright.backend_ptx.layouts.matrices import movement
 from tilewright.backend_ptx.layouts.shared import VECTOR_BYTES, WORD_BYTES, access_vector, bank_conflicts
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.layouts.flat import LANE_BITS, OFFSET, distributed, flat_bases, index_bits, log2
@@ -19,11 +20,21 @@ def turning_layout(source: Layout, target: Layout, axes: tuple[int, int], elemen
 
     A thread holds a block of vectors along both axes. Its lane's bits count along the first axis, and those of the
     second one are added to them: where lanes of one row would meet in the target's banks, they are in different rows.
+    Bytes go by matrices where neither side has conflicts and lanes need not load these in different orders: ldmatrix
+    transposes pairs of bytes, and a thread exchanges those of two pairs, half as many instructions.
     """
     columns, rows = (index_bits(source.shape, [axis]) for axis in axes)
     rows = [bit for bit in flat_bases(target, OFFSET) if bit in rows]  # as they count there
-    found = _layouts(source.shape, columns, rows, max(0, log2(VECTOR_BYTES // element_bytes)), warps)
-    return min(found, key=lambda layout: tuple(map(sum, zip(*(
+    if element_bytes == 1 and min(len(columns), len(rows)) >= 4:
+        rest = [*rows[:2], columns[0], *columns[4:], *rows[4:]]
+        found = distributed(
+            source.shape, rest[:-log2(warps)], [*rows[2:4], *columns[1:4]], rest[-log2(warps):])
+        load, store = (movement(shared, found, 1) for shared in (source, target))
+        if load.plan and not load.turn and store.plan and not any(
+                bank_conflicts(shared, how.rows, 1) for shared, how in ((source, load), (target, store))):
+            return found
+    every = _layouts(source.shape, columns, rows, max(0, log2(VECTOR_BYTES // element_bytes)), warps)
+    return min(every, key=lambda layout: tuple(map(sum, zip(*(
         _cost(shared, layout, element_bytes) for shared in (source, target)), strict=True))))
 
 

@@ -12,8 +12,10 @@ import pytest
 
 import tilewright as tw
 from tilewright.backend_ptx.layouts.bulk import bulk_layout
+from tilewright.backend_ptx.layouts.matrices import movement
 from tilewright.backend_ptx.layouts.shared import access_vector, bank_conflicts
 from tilewright.backend_ptx.layouts.turned import turning_layout
+from tilewright.backend_ptx.layouts.warpgroup import in_order_of_sums
 from tilewright.backend_ptx.simulator import simulate
 from tilewright.estimating import Estimate, estimate
 from tilewright.tileir.f2 import echelon
@@ -38,6 +40,19 @@ def test_neither_side_has_conflicts(
     for shared in (source, target):
         assert bank_conflicts(shared, found, size) == 0
         assert access_vector(shared, found, size)[0] >= vector // size
+
+
+@pytest.mark.parametrize("warps", [4, 8])
+@pytest.mark.parametrize("shape", [(128, 128), (64, 32), (64, 256)])
+def test_bytes_in_the_order_of_sums_go_by_matrices(shape: tuple[int, int], warps: int) -> None:
+    source, target = bulk_layout(shape, 1, 1), in_order_of_sums(bulk_layout(shape, 0, 1), 0)
+    found = turning_layout(source, target, (1, 0), 1, warps)
+    bases = [b for dim in ("register", "lane", "warp") for b in flat_bases(found, dim)]
+    assert echelon(tuple(bases)).rank == len(bases) == (shape[0] * shape[1]).bit_length() - 1, "each element once"
+    for shared, trans in ((source, True), (target, False)):
+        how = movement(shared, found, 1)
+        assert how.plan is not None and how.plan.trans is trans
+        assert bank_conflicts(shared, how.rows, 1) == 0
 
 
 @tw.tile_kernel
