@@ -6,6 +6,7 @@ tileir/passes/project.py splits the kernel.
 
 from __future__ import annotations
 
+from tilewright.backend_ptx.resources.occupancy import register_cap
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.engines import MAIN
 from tilewright.tileir.plan import Role
@@ -36,3 +37,9 @@ def plan_roles(warps: int, occupancy: int | None, target: Target, reallocate: bo
     if entry <= _SMALL or each <= entry:
         return alone
     return Role(CONSUMER, warps, min(each, _MOST)), Role(PRODUCER, _GROUP, kept)
+
+
+def consumer_registers(warps: int, occupancy: int | None, target: Target) -> int:
+    """The registers of a thread that computes tiles, of `warps` warps beside those of a producer."""
+    role = plan_roles(warps, occupancy, target)[0]
+    return role.registers or register_cap(occupancy or 1, 32 * warps, target)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from tilewright.backend_ptx.layouts.fragments import fragment_of
@@ -62,6 +62,15 @@ def covering_wait(following: Iterable[Op]) -> Op | None:
             return op
         started += is_outstanding(op)
     return None
+
+
+def starts_ahead(ops: Sequence[Op]) -> bool:
+    """Whether an iteration waits at its end for some of its MMAs and leaves the others outstanding: it has started the
+    next one's first."""
+    products = [i for i, op in enumerate(ops) if is_outstanding(op)]
+    behind = ops[products[-1]:] if products else ()
+    left = min((n for op in behind if (n := left_outstanding(op)) is not None), default=0)
+    return 0 < left < len(products)
 
 
 def waits_for(products: Iterable[Op], pending: int = 0) -> list[Op]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -15,7 +16,9 @@ import pytest
 from catalogue.hopper_kernels import ZERO
 
 import tilewright as tw
+from tilewright.backend_ptx.passes.pipelining import depth, pipeline_loops
 from tilewright.backend_ptx.simulator import SimError, simulate_lowered
+from tilewright.tileir.engines import THREADS
 
 SCHEDULES: list[dict[str, Any]] = [{}, {"schedule": "random", "seed": 1}]
 KEYS, DEPTH = 150, 32
@@ -66,7 +69,7 @@ def test_weights_find_the_turned_values(how: dict[str, Any]) -> None:
 def parts_of(code: Any) -> tuple[str, str, str]:
     """The text before the first store of a turned operand, from there to the first MMA that reads it, and the rest."""
     text: str = code.llvm_text
-    first, last = text.index("store <4 x i8>"), text.index("wgmma.mma_async.sync.aligned.m64n32k32")
+    first, last = text.index("stmatrix"), text.index("wgmma.mma_async.sync.aligned.m64n32k32")
     return text[:first], text[first:last], text[last:]
 
 
@@ -74,8 +77,30 @@ def test_warpgroups_alternate_without_meeting() -> None:
     """Weights go from one MMA to the other in registers: the stores are those of values; each warpgroup waits for its
     turn, and for no other barrier."""
     part = parts_of(lowered())[1]
-    assert re.findall("store <(\\d+) x i8>", part) == ["4", "4"]
+    assert part.count("stmatrix") == 1 and not re.findall("store <\\d+ x i8>", part)
     assert part.count("bar.sync") == 1
+
+
+@pytest.mark.parametrize(("which", "pending"), [(0, 1), (1, 1), (2, 2), (3, 1)])
+def test_a_wait_that_leaves_more_is_caught(which: int, pending: int) -> None:
+    """An iteration waits for the MMA of the one before, and at its end for the next one's first MMA alone."""
+    text: str = lowered().llvm_text
+    places = list(re.finditer(r"(?<=wait_group\.sync\.aligned )\d", text))
+    assert [place[0] for place in places] == ["0", "0", "1", "0"]
+    changed = text[:places[which].start()] + str(pending) + text[places[which].end():]
+    for how in SCHEDULES:
+        with pytest.raises(SimError):
+            result_of(replace(lowered(), llvm_text=changed), **how)
+
+
+def test_two_slots_need_barriers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A warp may store where an MMA still reads that the next iteration waits for, unless there are three slots."""
+    monkeypatch.setitem(depth.APPETITES, THREADS, depth.Appetite(2, 2))
+    for least, caught in ((2, True), (pipeline_loops.LATE_SLOTS, False)):
+        monkeypatch.setattr(pipeline_loops, "LATE_SLOTS", least)
+        code = weighted.replace_hints(num_worker_warps=8).lower(*arrays(), 128, 64, DEPTH, target="sm_90a").lowered
+        with pytest.raises(SimError) if caught else nullcontext():
+            np.testing.assert_array_equal(result_of(code, **SCHEDULES[1]), result_of(lowered()))
 
 
 ARRIVAL = '"@$1 mbarrier.arrive.shared::cta.b64 _, [$0];"'

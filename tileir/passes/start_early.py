@@ -29,7 +29,7 @@ def start_early(block: Block, starts: Callable[[Op], bool]) -> bool:
         between = block.ops[first + 1:second]
         # Ops that do nothing that others could notice but read.
         if not any(op.blocks or op.effects()._replace(reads=()) != Effects() for op in between):
-            wanted = _wanted(between, block.ops[second])
+            wanted = needed_for(between, block.ops[second])
             early = [op for op in between if op in wanted]
             block.ops[first + 1:second + 1] = [
                 *early, block.ops[second], *(op for op in between if op not in wanted)]
@@ -39,17 +39,17 @@ def start_early(block: Block, starts: Callable[[Op], bool]) -> bool:
 
 def bring_up(block: Block, op: Op, place: Op) -> None:
     """Move an op above another one of its block, with what computes its operands: ops that do nothing but read what
-    nobody writes. Nothing moves where one of them needs what comes from `place` on, and is not among them."""
+    nobody writes. Nothing moves where they need other ops from `place` on."""
     start, end = block.ops.index(place), block.ops.index(op)
     between = block.ops[start:end]
-    wanted = _wanted(between, op) | {op}
-    if start < end and place not in wanted and not any(
+    wanted = needed_for(between, op) | {op}
+    if start < end and not any(
             o.blocks or o.effects()._replace(reads=()) != Effects() for o in wanted):
         moved, left = ([o for o in (*between, op) if (o in wanted) is which] for which in (True, False))
         block.ops[start:end + 1] = [*moved, *left]
 
 
-def _wanted(ops: Sequence[Op], last: Op) -> set[Op]:
+def needed_for(ops: Sequence[Op], last: Op) -> set[Op]:
     """Those of the ops that the last one needs."""
     needed: set[Value] = set(last.operands)
     wanted: set[Op] = set()

@@ -13,10 +13,14 @@
             }                                               // the turn is kept for the first MMAs of the next iteration
             pass_turn()
 
+An iteration that starts the first MMA of the next one has a single run, and waits for a part of it. The turn is the
+run: ptxas sinks what only that needs (exponentials) below the waits before it, so that the warpgroups compute these in
+turns, and the rest (maxima) while the other one has its turn.
+
 Without turns, warpgroups that contend for the tensor cores fall into lockstep: both multiply, then both compute. Turns
 raised attention (128 x 128 tiles, d = 128) from 581 to 661 TFLOP/s on an H200. The scheme is that of FlashAttention-3
-(arXiv 2407.08608, section 3.1). Iterations with a single run of MMAs get no turns: there the warpgroups alternate by
-themselves, and turns only cost time (a GEMM with dequantised operands: 248 us with turns, 208 without).
+(arXiv 2407.08608, section 3.1). Other iterations with a single run of MMAs get no turns: there the warpgroups alternate
+by themselves, and turns only cost time (a GEMM with dequantised operands: 248 us with turns, 208 without).
 
 Where teams of warps run a block of the launch each (`choose_warps`), the loop over products is one turn: the other team
 stores its block meanwhile.
@@ -30,7 +34,7 @@ from itertools import groupby
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.warpgroup import WARPS as GROUP
-from tilewright.backend_ptx.ops.matmul import Product, left_outstanding
+from tilewright.backend_ptx.ops.matmul import Product, left_outstanding, starts_ahead
 from tilewright.backend_ptx.ops.warpgroup import PassTurn, TakeTurn
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.core import Op
@@ -70,7 +74,10 @@ def _between_runs(c: Compilation) -> tuple[set[Op], set[Op]]:
     passes: set[Op] = set()
     for loop in c.function.walk():
         runs = _waited_runs(loop) if isinstance(loop, For) else []
-        if runs:  # an iteration starts and ends with the turn held
+        if len(runs) == 1:
+            takes.add(runs[0][0])
+            passes.add(runs[0][1])
+        elif runs:  # an iteration starts and ends with the turn held
             takes |= {loop, *(first for first, _ in runs[1:])}
             passes |= {loop, *(last for _, last in runs[:-1])}
     return takes, passes
@@ -84,8 +91,9 @@ def _around_products(c: Compilation) -> tuple[set[Op], set[Op]]:
 
 
 def _waited_runs(loop: For) -> list[Run]:
-    """The runs of MMAs of an innermost loop that has several in each iteration, waits for them there or in the next
-    one, and has no other point where the warpgroups synchronise; none of any other loop."""
+    """The runs of MMAs of an innermost loop that has several in each iteration, or waits for a part of its only one,
+    waits for them there or in the next one, and has no other point where the warpgroups synchronise; none of any other
+    loop."""
     inside = list(loop.loop.walk())
     if any(op.repeats for op in inside):
         return []
@@ -100,7 +108,7 @@ def _waited_runs(loop: For) -> list[Run]:
     if any(op.collective and op not in mmas and op not in waits for op in inside):
         return []
     runs = _runs(ops, mmas, waits)
-    return runs if len(runs) > 1 else []
+    return runs if len(runs) > 1 or starts_ahead(ops) else []
 
 
 def _runs(ops: list[Op], mmas: Collection[Op], waits: Collection[Op]) -> list[Run]:

@@ -277,8 +277,8 @@ class Staging(Carrier):
 
 
 class Handing(Staging):
-    """Rings filled by threads early in an iteration that waits for its MMAs. An mbarrier counts the warps that have
-    stored, so that warpgroups need not meet:
+    """Rings filled by threads early in an iteration that waits for its MMAs, or those of the one before. An mbarrier
+    counts the warps that have stored, so that warpgroups need not meet:
 
         shared_store(buffer=%ring, slot=%slot, value=%v)                    // while an MMA executes
         proxy_fence()
@@ -287,8 +287,8 @@ class Handing(Staging):
         mbarrier_wait(barriers=%full, slot=%slot, parity=%parity)
         ...                                                                 // MMAs read the slot
 
-    A warp stores where MMAs of two iterations ago have read: it has waited for the stores of the iteration before, and
-    every warp made these after it had waited for those MMAs.
+    A warp stores where MMAs of two iterations ago have read, or three if the next iteration waits for them: it has
+    waited for the stores of the iteration before, and every warp made these after it had waited for those MMAs.
     """
 
     guarded = True

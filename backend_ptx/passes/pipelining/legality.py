@@ -20,7 +20,7 @@ from tilewright.backend_ptx.layouts.memory import tile_access
 from tilewright.backend_ptx.layouts.warpgroup import WARPS
 from tilewright.backend_ptx.ops.engines import CP_ASYNC, TMA_LOAD
 from tilewright.backend_ptx.ops.layout import ConvertLayout
-from tilewright.backend_ptx.ops.matmul import covering_wait, is_outstanding, left_outstanding
+from tilewright.backend_ptx.ops.matmul import covering_wait, is_outstanding, left_outstanding, starts_ahead
 from tilewright.backend_ptx.ops.warpgroup import Stage
 from tilewright.backend_ptx.passes.matmul.operands import dense_axis, slot_of
 from tilewright.backend_ptx.passes.pipelining.addresses import change_of_array, early, find_address
@@ -314,10 +314,11 @@ def stage_early(unit: Compilation, running: Collection[Op]) -> set[Op]:
     for loop in (op for op in unit.function.walk() if isinstance(op, For) and not hides_products(op)):
         ops = body_of(loop).ops
         first = next((op for op in ops if left_outstanding(op) is not None), None)
-        for stage in (op for op in [*ops] if isinstance(op, Stage) and op not in running):
+        late = starts_ahead(ops)
+        for stage in (op for op in [*ops] if isinstance(op, Stage) and (late or op not in running)):
             value = source_of(stage.src)[0]
             load = source_of(value.op.src)[0].op if isinstance(value.op, ConvertLayout) else value.op
             if first and isinstance(load, Load) and not _is_dense(stage) and not tma_reason(load, unit):
-                bring_up(body_of(loop), stage, first)
+                bring_up(body_of(loop), stage, ops[0] if stage in running else first)
                 found.add(stage)
     return found if unit.plan.warps > WARPS and unit.plan.teams == 1 else set()

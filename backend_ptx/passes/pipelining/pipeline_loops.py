@@ -46,6 +46,7 @@ from tilewright.tileir.iterations import most_iterations
 from tilewright.tileir.ops.control import For, While
 from tilewright.tileir.passes.dce import dce
 
+LATE_SLOTS = 3  # without which MMAs that the next iteration waits for could still read what a warp stores there
 CARRIERS: dict[Engine, type[Carrier]] = {TMA_LOAD: Tma, CP_ASYNC: AsyncCopies, THREADS: Staging}
 
 
@@ -82,8 +83,9 @@ class _Choice:
     def __init__(self, c: Compilation) -> None:
         self.c = c
         self.depths = Depths(c)
-        self.running = still_read(c)
-        self.handed = legality.stage_early(c, self.running)
+        running = still_read(c)
+        self.handed = legality.stage_early(c, running)
+        self.late, self.running = running & self.handed, running - self.handed
         self.channels: list[Channel] = []
 
     def tma(self) -> None:
@@ -114,6 +116,9 @@ class _Choice:
     def staged(self) -> None:
         channels = legality.find_staged(self.c, self.running, self.handed, self.depths.gone)
         self.c.decide(*self.depths.of_staged(channels))
+        for channel in channels:
+            if channel.ring.slots < LATE_SLOTS and not self.late.isdisjoint(t.source for t in channel.transfers):
+                channel.release = None
         self._carry(channels)
 
     def _carry(self, channels: Sequence[Channel]) -> list[Channel]:

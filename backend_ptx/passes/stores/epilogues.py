@@ -30,9 +30,8 @@ from tilewright.backend_ptx.layouts.memory import conversion_cost, tile_access
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.shared import SharedLoad, SharedStore
 from tilewright.backend_ptx.passes.stores.pieces import Pieces
-from tilewright.backend_ptx.resources.occupancy import register_cap
 from tilewright.backend_ptx.resources.registers import OTHER, is_uniform, registers_at, registers_of
-from tilewright.backend_ptx.roles import plan_roles
+from tilewright.backend_ptx.roles import consumer_registers
 from tilewright.tileir.analysis.chains import after_inner_blocks, chain_to, only_used_by
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.layout import Layout
@@ -92,8 +91,7 @@ def _ahead(ops: list[Op], loads: list[Loaded], after: list[Op], count: int, c: C
     is loaded by then; at least one, as ptxas spills no less without."""
     each = sum(registers_of(Value(x.part.value.type.with_shape(x.part.shape).with_layout(x.layout))) for x in loads)
     early = sum(registers_of(x.part.value) for x in loads if after.index(x.load) < after.index(ops[0]))
-    [role, *_] = plan_roles(c.plan.teams * c.plan.warps, c.hints.occupancy, c.target)
-    most = role.registers or register_cap(c.hints.occupancy or 1, 32 * c.plan.warps, c.target)
+    most = consumer_registers(c.plan.teams * c.plan.warps, c.hints.occupancy, c.target)
     alive = dict(registers_at(c.function))[ops[0]] - early
     return max(1, min(count, (most - alive - OTHER) // each - 1))
 
