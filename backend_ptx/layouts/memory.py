@@ -12,12 +12,14 @@ from math import prod
 
 from tilewright.tileir.analysis.neighbours import aligned, gather_run
 from tilewright.tileir.analysis.runs import Along
+from tilewright.tileir.core import Function
 from tilewright.tileir.f2 import span
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.layouts.blocked import blocked
 from tilewright.tileir.layouts.convert import plan_conversion
 from tilewright.tileir.layouts.flat import LANE
 from tilewright.tileir.layouts.queries import registers, vector_along
+from tilewright.tileir.ops.memory import Load
 from tilewright.tileir.types import ArrayType
 
 VECTOR_BYTES = 16
@@ -91,6 +93,14 @@ def tile_access(array: ArrayType, order: tuple[int, ...], steps: tuple[int, ...]
         fast = ranked[0]
         vector = aligned(array, order[fast], min(VECTOR_BYTES // array.dtype.bytes, shape[fast]), steps[fast])
     return Access(shape, tuple(ranked), vector, contiguous, array.dtype.bytes)
+
+
+def moves_elements(function: Function) -> bool:
+    """Whether elements of the longest tile are loaded one by one, as those of rows at odd addresses are."""
+    loads = [op for op in function.walk() if isinstance(op, Load) and op.shape]
+    longest = max((prod(op.shape) for op in loads), default=0)
+    return any(prod(op.shape) == longest and tile_access(op.array.type, op.order, op.steps, op.shape).vector == 1
+               for op in loads)
 
 
 def _stride_rank(stride: int | None) -> int:

@@ -36,6 +36,7 @@ class TileAccess(Accesses):
         self.plain = is_plain(self.layout)
         self.bytes = self.ref.type.dtype.bytes
         self.registers = slice(None)  # of the tile, which are accessed
+        self.inside = False  # whether all of these are inside the array, where a branch around them has told
         # What several accesses share is emitted once.
         self._bases: dict[Offsets, Val] = {}
         self._predicates: dict[tuple[int, int], Val | None] = {}
@@ -177,7 +178,16 @@ class TileAccess(Accesses):
 
     def predicates(self, count: int, whole: bool, mine: Val | None = None) -> Iterator[Val | None]:
         for offsets in self.groups(count):
-            yield both(self.ctx.b, mine, None if whole else self.predicate(offsets))
+            yield both(self.ctx.b, mine, None if whole or self.inside else self.predicate(offsets))
+
+    def reaches_all(self, last: int) -> Val | None:
+        """Of a row whose elements are accessed one by one: whether all registers up to `last` are inside; None where
+        that cannot be told by it, or is sure. What the accesses share is emitted now."""
+        inside = self.may_reach(last) if self.vector == 1 else None
+        if inside is None:
+            self.share(self.vector)
+        self._base(self.groups(1)[0])
+        return inside
 
     def may_reach(self, register: int) -> Val | None:
         """Of a row: whether registers from this one on, a power of two of them, may lie inside; None where that cannot
@@ -193,12 +203,16 @@ class TileAccess(Accesses):
         inside = [self.predicate(offsets) or always for offsets in self.groups(1)]
         return inside[:: self.vector], inside[self.vector - 1 :: self.vector]
 
-    def whole(self, count: int = 1) -> Val:
-        """One answer for all threads. What accesses of `count` elements share is emitted now, for both answers."""
-        b = self.ctx.b
+    def share(self, count: int) -> None:
+        """Emit now what accesses of `count` elements share, before a branch to several ways."""
         for offsets in self.groups(count):
             self._base(offsets)
             self.predicate(offsets)
+
+    def whole(self, count: int = 1) -> Val:
+        """One answer for all threads."""
+        b = self.ctx.b
+        self.share(count)
         out: Val | None = None
         for axis, shape in enumerate(self.shape):
             if self.kind(axis) != "nothing":

@@ -71,7 +71,8 @@ def run_from(ctx: Context, ops: Sequence[Op], start: int) -> tuple[list[Op], lis
         if ends:
             break
     least = FUNCTIONS if any(isinstance(op, FloatUnary) for op in run) else MANY
-    return (run, between) if len(run) > 1 and width >= least else ([], [])
+    alone = all(v in ctx for v in ops[start].operands)  # of no tests that strips make
+    return (run, between) if (len(run) > 1 and width >= least) or not alone else ([], [])
 
 
 def _reads_strips(ctx: Context, op: Op) -> bool:

@@ -60,6 +60,10 @@ class Context(Compilation):
             out.teams, out.memo = function.plan.teams, {}
         return out
 
+    def __contains__(self, value: Value) -> bool:
+        """Whether a value has a fragment: tests of columns that strips make where they use them have none."""
+        return value in self._fragments
+
     # Any, because the op's type rule decides which kind of fragment an operand has.
     def __getitem__(self, value: Value) -> Any:
         return self._fragments[value]

@@ -6,15 +6,17 @@ the end of a run takes each strip as it comes.
 
 Of a tile that reaches beyond the array (a row of 12288 columns in a tile of 16384), threads skip strips that lie
 outside: nothing is stored of them, and what is computed of the padding is the same for all registers of a strip, so
-that one is computed for all.
+that one is computed for all. Where elements are moved one by one (rows at odd addresses), a strip has two ways: threads
+whose last element is inside need neither predicates nor tests of columns, which would be live from run to run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any
+from functools import partial, reduce
+from typing import Any, cast
 
+from tilewright.backend_ptx.layouts.memory import moves_elements
 from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.lower.addresses import TileAccess
 from tilewright.backend_ptx.lower.context import Context
@@ -24,7 +26,7 @@ from tilewright.backend_ptx.lower.reduce import StripReduction, can_reduce_strip
 from tilewright.backend_ptx.lower.registry import lowering_of
 from tilewright.backend_ptx.resources.registers import LONG, STRIP, computed_again, is_dear, kept_by
 from tilewright.tileir.analysis.axes import is_tile
-from tilewright.tileir.analysis.padded import padded_tiles
+from tilewright.tileir.analysis.padded import padded_tiles, tests_columns
 from tilewright.tileir.analysis.recomputation import is_widening
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.layouts.queries import registers
@@ -49,11 +51,17 @@ class Run:
         made = [v for op in self.ops for v in op.results]
         taken = [v for op in self.ops for v in op.operands if is_tile(v) and v not in made and self.width >= LONG]
         self.again = list(dict.fromkeys(op for v in taken for op in computed_again(v)))  # what nobody keeps
-        used = [v for v in made if any(user not in run for user in ctx.uses.get(v, ()))]
-        self.wanted = [v for v in made if v in used or v in map(kept_by, used)]
         # In loops, registers hold the weights too: branches made ptxas spill (8 to 32 bytes of rows of 32000).
-        looped = ctx.homes[run[0]] is not ctx.function.body
-        self.access = None if looped or self.width < LONG else self._access()
+        alone = self.width >= LONG and ctx.homes[run[0]] is ctx.function.body
+        self.apart = alone and moves_elements(ctx.function)
+        used = [v for v in made if any(user not in run for user in ctx.uses.get(v, ()))]
+        self.wanted = [v for v in made if (v in used or v in map(kept_by, used)) and not self._made_again(v)]
+        self.access = self._access() if alone else None
+
+    def _made_again(self, test: Value) -> bool:
+        """Whether all strips that use a test of columns make it: predicates of many elements cost more to keep."""
+        users = self.ctx.uses.get(test, ()) if self.apart and tests_columns(test, self.ctx) else ()
+        return bool(users) and all(op.elementwise and self.ctx.homes[op] is self.ctx.function.body for op in users)
 
     def _access(self) -> Any:
         """None where every strip must be computed."""
@@ -80,17 +88,47 @@ class Run:
 
     def _taken(self, start: int) -> list[Val]:
         """What others take of a strip: the results, and what a reduction leaves of it."""
-        b, whole = self.ctx.b, partial(self._strip, start, STRIP)
         inside = self.access.may_reach(start) if self.access and start else None
         if inside is None:
-            return whole()
+            return self._reached(start)
         outside = list[Val] if isinstance(self.end, StripStore) else partial(self._strip, start, 1)
-        ways = b.branch(inside, whole, outside, ("strip", "outside"))
-        return [b.join([(way[i], label) for way, label in ways]) for i in range(len(ways[0][0]))]
+        return self._either(inside, partial(self._reached, start), outside)
 
-    def _strip(self, start: int, count: int) -> list[Val]:
-        """The same where `count` registers are computed, which the others equal."""
+    def _reached(self, start: int) -> list[Val]:
+        """The same of a strip that may lie inside."""
+        inside, last = dict[Any, Val](), start + STRIP - 1
+        if self.apart:
+            for tile in self._accesses():
+                tile.registers = slice(start, start + STRIP)
+                if (reached := tile.reaches_all(last)) is not None:
+                    inside[tile] = reached
+            one = _Strip(self.ctx, last, 1, self.width)
+            for test in (v for op in (*self.again, *self.ops) for v in op.operands if tests_columns(v, self.ctx)):
+                inside[test] = self.ctx.b.extract(one[test], 0)
+        if not inside:
+            return self._strip(start, STRIP)
+
+        def strip(known: bool) -> list[Val]:
+            for tile in self._accesses():
+                tile.inside = known and tile in inside
+            return self._strip(start, STRIP, [v for v in inside if isinstance(v, Value) and known])
+
+        return self._either(reduce(self.ctx.b.and_, inside.values()), partial(strip, True), partial(strip, False))
+
+    def _accesses(self) -> list[TileAccess]:
+        stored = [self.end.tile] if isinstance(self.end, StripStore) and self.end.at_once else []
+        return [*self.loads.values(), *stored]
+
+    def _either(self, condition: Val, then: Callable[[], list[Val]], other: Callable[[], list[Val]]) -> list[Val]:
+        b = self.ctx.b
+        arrivals = b.branch(condition, then, other, ("strip", "outside"))
+        return [b.join([(values[i], label) for values, label in arrivals]) for i in range(len(arrivals[0][0]))]
+
+    def _strip(self, start: int, count: int, true: Sequence[Value] = ()) -> list[Val]:
+        """The same where `count` registers are computed, which the others equal; these tests are true."""
         strip: Any = _Strip(self.ctx, start, count, self.width)
+        for test in true:
+            strip.set(test, self.ctx.b.const("i1", 1, count))
         for op in (*self.again, *self.ops):
             self.ctx.locate(op.span)
             if op in self.again and is_widening(op):
@@ -98,7 +136,7 @@ class Run:
             elif isinstance(op, Load):
                 self.loads[op].registers = slice(start, start + count)
                 strip.set(op.result, self.loads[op].read(padding(self.ctx, op, count)))
-            else:
+            elif op.results[0] not in strip:
                 lowering_of(op)(strip, op)
 
         def spread(value: Value) -> Val:
@@ -131,8 +169,14 @@ class _Strip:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._ctx, name)
 
+    def __contains__(self, value: Value) -> bool:
+        return value in self._own
+
     def __getitem__(self, value: Value) -> Any:
-        if value not in self._own:
+        if value not in self and value not in self._ctx:  # a test of columns, or what it is of
+            made: Any = value.op
+            lowering_of(made)(cast(Context, self), made)
+        if value not in self:
             fragment = self._ctx[value]
             whole = isinstance(fragment, Val) and fragment.n == self._width
             self._own[value] = self._ctx.b.shuffle(fragment, self._lanes) if whole else fragment

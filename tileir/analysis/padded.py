@@ -6,33 +6,42 @@ them equal. So do tests of columns: of 0, 1, ... those below the array's extent 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from tilewright.tileir.analysis.axes import is_tile
+from tilewright.tileir.analysis.linear import Forms, Linear
 from tilewright.tileir.analysis.unit import Unit
-from tilewright.tileir.analysis.uses import viewed
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.enums import MemoryOrder
 from tilewright.tileir.ops.arith import Constant, Lt
 from tilewright.tileir.ops.arrays import Extent
 from tilewright.tileir.ops.memory import Load
-from tilewright.tileir.ops.shape import Broadcast, Iota
+from tilewright.tileir.ops.shape import Broadcast
+
+
+class Below(NamedTuple):
+    """Which columns are below an extent."""
+
+    columns: Value
+    extent: Extent
 
 
 def padded_tiles(unit: Unit) -> dict[Value, Load]:
     """The load of each such tile: its elements where the load's are outside of the array are equal."""
     out: dict[Value, Load] = {}
-    tests: dict[Value, Extent] = {}
+    tests: dict[Value, Below] = {}
     for op in unit.function.walk():
         if isinstance(op, Load) and op.shape and op.memory_order is MemoryOrder.WEAK:
             out[op.result] = op
         elif op.view and op.operands[0] in out:
             out[op.results[0]] = out[op.operands[0]]
-        elif (extent := _tested(op)) is not None:
-            tests[op.results[0]] = extent
+        elif (test := _tested(op)) is not None:
+            tests[op.results[0]] = test
         elif op.elementwise and len(op.results) == 1:
             tiles = [v for v in op.operands if is_tile(v) and not _is_splat(v)]
             loads = {out.get(v) for v in tiles if v not in tests}
             load = loads.pop() if len(loads) == 1 else None
-            if load is not None and all(_ends_with(load, tests[v], v, unit) for v in tiles if v in tests):
+            if load is not None and all(_ends_with(load, tests[v], unit) for v in tiles if v in tests):
                 out[op.results[0]] = load
     return out
 
@@ -43,15 +52,29 @@ def _is_splat(value: Value) -> bool:
     return isinstance(op, Constant) or (isinstance(op, Broadcast) and op.src.type.size == 1)
 
 
-def _tested(op: Op) -> Extent | None:
-    """The extent below which an op finds the columns 0, 1, ..."""
-    if not isinstance(op, Lt) or not isinstance(viewed(op.lhs).op, Iota) or not isinstance(op.rhs.op, Broadcast):
-        return None
-    extent = op.rhs.op.src.op
-    return extent if isinstance(extent, Extent) else None
+def _tested(op: Op) -> Below | None:
+    """The numbers that an op finds below an extent, and that extent."""
+    extent = op.rhs.op.src.op if isinstance(op, Lt) and isinstance(op.rhs.op, Broadcast) else None
+    return Below(op.lhs, extent) if isinstance(op, Lt) and isinstance(extent, Extent) else None
 
 
-def _ends_with(load: Load, extent: Extent, test: Value, unit: Unit) -> bool:
+def _ends_with(load: Load, test: Below, unit: Unit) -> bool:
     """Whether a test of columns fails wherever the load of a row is outside of its array."""
-    return (extent.array is load.array and load.order[-1] == extent.axis and load.shape[-1] == test.type.size
-            and unit.facts[load.index[-1]].within(0, 0))
+    columns, extent = test
+    if extent.array is not load.array or load.order[-1] != extent.axis or load.shape[-1] != columns.type.size:
+        return False
+    forms, index = Forms(unit.facts), load.index[-1]
+    tested, place = forms.of(columns), forms.of(index)
+    if tested is None or place is None or unit.facts[index].low < 0:
+        return False
+    return tested == place.scaled(load.steps[-1]).plus(Linear(along=((len(columns.type.shape) - 1, 1),)))
+
+
+def tests_columns(value: Value, unit: Unit) -> bool:
+    """Whether a tile of bools says which numbers that count up along one axis are below one number: where an element
+    holds, so do all before it."""
+    op = value.op
+    if not isinstance(op, Lt) or not _is_splat(op.rhs):
+        return False
+    form = Forms(unit.facts).of(op.lhs)
+    return form is not None and [step > 0 for _, step in form.along] == [True]

@@ -32,12 +32,11 @@ the largest reduced tile, or if a row in a loop leaves no room for a second CTA 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import prod
 from typing import NamedTuple
 
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
-from tilewright.backend_ptx.layouts.memory import tile_access
+from tilewright.backend_ptx.layouts.memory import moves_elements
 from tilewright.backend_ptx.layouts.warpgroup import LEAST_COLUMNS, ROWS
 from tilewright.backend_ptx.ops.cluster import ClusterGather
 from tilewright.backend_ptx.ops.units import units_of
@@ -126,14 +125,6 @@ def _told(found: Disorder) -> str:
     return decisions.accessed_in_two_ways(memory.hint, op.opcode, op.span)
 
 
-def _moves_elements(function: Function) -> bool:
-    """Whether elements of the longest tile are loaded one by one, as those of rows at odd addresses are."""
-    loads = [op for op in function.walk() if isinstance(op, Load) and op.shape]
-    longest = max((prod(op.shape) for op in loads), default=0)
-    return any(prod(op.shape) == longest and tile_access(op.array.type, op.order, op.steps, op.shape).vector == 1
-               for op in loads)
-
-
 def _needed(c: Compilation, products: Sequence[Mma], rows: Sequence[_Row]) -> int:
     """How many CTAs hold the largest accumulator, or the largest reduced tile."""
     if not c.target.has_cluster or (products and not all(warpgroup_kind(op, c.target) for op in products)):
@@ -143,7 +134,7 @@ def _needed(c: Compilation, products: Sequence[Mma], rows: Sequence[_Row]) -> in
     limit = 2 if products else MOST
     if words > limit * WORDS:
         return 1
-    short = not products and words > 2 * WORDS_ONE_BY_ONE and _moves_elements(c.function)
+    short = not products and words > 2 * WORDS_ONE_BY_ONE and moves_elements(c.function)
     scanned = not products and any(isinstance(row.op, ScanWith) for row in rows)
     most = WORDS_ONE_BY_ONE if short else WORDS_SCANNED if scanned else WORDS
     return min(limit, 1 << (words - 1).bit_length() - log2(most)) if words > most else 1

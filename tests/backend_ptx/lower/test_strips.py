@@ -26,7 +26,8 @@ def rows_of(columns: int, dtype: Any = np.float32, seed: int = 0) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("kind", "columns"), [
-    ("softmax", 5000), ("softmax", 4100), ("masked_softmax", 5000), ("layer_norm", 5000), ("rms_norm", 4099)])
+    ("softmax", 5000), ("softmax", 4100), ("masked_softmax", 5000), ("layer_norm", 5000), ("rms_norm", 4099),
+    ("masked_softmax", 6001), ("layer_norm", 7999)])
 def test_padded_rows(kind: str, columns: int) -> None:
     x = rows_of(columns)
     weights = [row.copy() for row in rows_of(columns, seed=1)][:{"layer_norm": 2, "rms_norm": 1}.get(kind, 0)]
@@ -80,3 +81,39 @@ def test_paddings_that_differ_are_computed(kernel: Any, extra: list[np.ndarray])
     """Beyond the columns of x, elements differ: a test that holds for some of them, or their numbers."""
     got, want = in_both(kernel, rows_of(3000), *extra, np.zeros(2, np.float32), 8192, rows=2)
     np.testing.assert_allclose(got[-1], want[-1], rtol=1e-5)
+
+
+def llvm_of(kind: str, columns: int, width: int) -> str:
+    weights = [f"bf16[{columns}]"] * {"layer_norm": 2}.get(kind, 0)
+    args = [tw.spec(text) for text in (f"bf16[64,{columns}]", *weights, f"bf16[64,{columns}]")]
+    return str(getattr(plain_kernels, kind).llvm(*args, *(1e-5 for _ in weights[:1]), width, target="sm_90a"))
+
+
+def test_threads_inside_move_single_elements_without_predicates() -> None:
+    """And a test of columns is no value that is live from one run to the next."""
+    text = llvm_of("layer_norm", 8001, 8192)
+    free, predicated = text.count("store <1 x bfloat>"), text.count("st.global.b16")
+    assert (free, predicated) == (64, 64)
+    assert "phi i1" not in text
+    assert llvm_of("layer_norm", 8000, 8192).count("st.global") == 8  # vectors with a predicate each
+
+
+@pytest.mark.parametrize("kind", ["layer_norm", "masked_softmax"])
+def test_ctas_of_a_cluster_skip_what_is_outside_of_their_part(kind: str) -> None:
+    """Their columns count up from a multiple of their number."""
+    assert llvm_of(kind, 50257, 65536).count("outside") >= llvm_of(kind, 5001, 8192).count("outside") > 0
+
+
+@tw.tile_kernel(num_worker_warps=4)
+def sums_of_some(x, out, width: tw.Constant[int]):
+    i = tw.bid(0)
+    t = tw.load(x, (i, 0), (1, width), padding_mode=tw.PaddingMode.ZERO)
+    inside = tw.arange(width, dtype=tw.int32)[None, :] < x.shape[1] - 100
+    sums = tw.cumsum(tw.where(inside, t, 1.0), axis=1)
+    tw.store(out, (i, 0), tw.cumsum(tw.where(inside, sums, 2.0), axis=1))
+
+
+def test_a_test_of_columns_is_made_again_for_a_single_op() -> None:
+    x = rows_of(7001)
+    got, want = in_both(sums_of_some, x, np.zeros_like(x), 8192, rows=2)
+    np.testing.assert_allclose(got[-1], want[-1], rtol=1e-4, atol=1e-2)
