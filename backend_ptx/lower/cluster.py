@@ -14,6 +14,8 @@ from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.positions import index_vector, owner
 from tilewright.backend_ptx.lower.registry import emits, lower, refuse
 from tilewright.backend_ptx.ops import cluster as ops
+from tilewright.tileir.layouts.flat import LANE
+from tilewright.tileir.layouts.queries import copies
 
 refuse(ops.ClusterGather, "share_gathered makes an exchange of it first",
        "this is a defect of the backend, please report it")
@@ -40,25 +42,27 @@ def cluster_exchange(ctx: Context, op: ops.ClusterExchange) -> None:
     A CTA sends after all its threads have read what it received the time before, and receives the rows of all others
     before it may send again. So no CTA sends to a slot that another still reads, or that still waits for its last rows.
     """
-    b, size = ctx.b, op.value.type.dtype.bytes
-    chosen = owner(ctx, ctx.layout(op.value)) or b.const("i1", 1)
+    b, size, count, layout = ctx.b, op.value.type.dtype.bytes, op.buffer.type.shape[0], ctx.layout(op.value)
+    # Of lanes that hold the same elements each sends them to one CTA, all at once.
+    lanes = count - 1 if copies(layout, LANE) & count - 1 == count - 1 else 0
+    chosen = owner(ctx, layout, lanes) or b.const("i1", 1)
+    ranks = [b.and_(ctx.tid, lanes)] if lanes else [b.const("i32", rank) for rank in range(count)]
     number = _number(ctx, op)
     ctx.set(op.result, b.and_(number, ops.SLOTS - 1))
     barrier = shared_number(ctx, ctx[op.barriers], op.result)
     if op.again:
         instruction("bar.sync").emit(b)
-    count = op.buffer.type.shape[0]
     instruction("mbarrier.expect_tx").emit(
         b, barrier, b.const("i32", count * op.value.type.size * size), b.icmp("eq", ctx.tid, 0))
     start = shared_number(ctx, ctx[op.buffer], op.result)
     row = b.mul(cluster_rank(ctx), op.value.type.size)
-    values, places = ctx[op.value], index_vector(ctx, ctx.layout(op.value), 0)
+    values, places = ctx[op.value], index_vector(ctx, layout, 0)
     record = instruction(f"cluster.send.b{8 * size}")
     for register in range(values.n):
         place = b.add(start, b.mul(b.add(row, b.extract(places, register)), size))
         bits = b.bitcast(b.extract(values, register), f"i{8 * size}")
-        for rank in range(count):
-            record.emit(b, place, barrier, b.const("i32", rank), bits, chosen)
+        for rank in ranks:
+            record.emit(b, place, barrier, rank, bits, chosen)
     instruction("mbarrier.wait").emit(b, barrier, b.lshr(number, 1))
 
 

@@ -67,9 +67,10 @@ def index_vector(ctx: Context, layout: Layout, axis: int) -> Val:
     return ctx.once(key, make)
 
 
-def owner(ctx: Context, layout: Layout) -> Val | None:
-    """Whether this thread is the one that acts for all that hold the same elements; None if every thread is."""
-    mask = copies(layout, LANE) | copies(layout, WARP) << LANE_BITS
+def owner(ctx: Context, layout: Layout, free: int = 0) -> Val | None:
+    """Whether this thread acts for all that hold the same elements; None if every thread does. Those whose
+    numbers differ only in the bits of `free` act together."""
+    mask = (copies(layout, LANE) | copies(layout, WARP) << LANE_BITS) & ~free
     if not mask:
         return None
     return ctx.once(("owner", mask), lambda b: b.icmp("eq", b.and_(ctx.tid, mask), 0))

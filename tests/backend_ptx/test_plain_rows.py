@@ -84,3 +84,10 @@ def test_an_axis_of_one_element_behind_the_rows_keeps_no_vector_away() -> None:
     x, out = np.random.default_rng(3).integers(-9, 9, (4, 256, 1)).astype(np.float32), np.empty((4, 2), np.float32)
     summed.simulate((4, 2), x, out, target="sm_90a")
     np.testing.assert_array_equal(out, np.concatenate([x.sum(1), np.zeros((4, 1), np.float32)], 1))
+
+
+def test_a_lane_for_each_cta_of_a_cluster() -> None:
+    """All CTAs that share a row get what they exchange at once: maxima, and sums."""
+    compiled = lowered("softmax", 50257).compiled
+    assert ".reqnctapercluster 8" in compiled.ptx
+    assert len(re.findall(r"st\.async\.", compiled.ptx)) == 2
