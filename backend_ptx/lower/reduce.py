@@ -18,13 +18,14 @@ from tilewright.backend_ptx.lower.positions import index_vector
 from tilewright.backend_ptx.lower.registers import from_lane, halves, rearranged
 from tilewright.backend_ptx.lower.registry import lower
 from tilewright.backend_ptx.ops import reduce as machine
-from tilewright.tileir.core import Op
+from tilewright.tileir.core import Op, Value
 from tilewright.tileir.diagnostics import TileInternalError
-from tilewright.tileir.dtypes import DType, int32
+from tilewright.tileir.dtypes import DType, bfloat16, float16, float32, int32
 from tilewright.tileir.layouts import transform
 from tilewright.tileir.layouts.flat import LANE, LANE_BITS, REGISTER, WARP, is_plain, log2
 from tilewright.tileir.layouts.reduced import partial_layout
 from tilewright.tileir.ops import reduce as ops
+from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.rules import RuleTable
 
 # Combines two groups of fragments (one fragment, or value and index) element by element.
@@ -81,6 +82,16 @@ class Reduced(_Walk):
         keep = op.keep if machine_op else (0,) * len(op.axes)
         super().__init__(ctx, op, op.axes, keep, combiner(kind)(ctx, op.src.type.dtype, op.attributes))
         self.whole_warp = _warp_instruction(kind, op.src.type.dtype) if len(self.lanes) == LANE_BITS else None
+        exact = kind in (ops.ReduceMax, ops.ReduceMin) and not op.attributes.get("ftz")
+        self.source = _narrow(op.src) if exact else op.src
+        self.inner = combiner(kind)(ctx, self.source.type.dtype, op.attributes)
+
+    def over_registers(self, parts: Parts, bits: Sequence[int]) -> Parts:
+        """Of a source that is only widened, two of its registers at a time: it holds the same extremes."""
+        b, outer, self.combine = self.ctx.b, self.combine, self.inner
+        part, = super().over_registers(parts, bits)
+        self.combine = outer
+        return (part if self.source is self.op.src else b.cast("fpext", part, "float"),)
 
     def across_lanes(self, parts: Parts) -> Parts:
         if self.whole_warp is None:
@@ -89,13 +100,20 @@ class Reduced(_Walk):
         return tuple(b.each(lambda x: record.emit1(b, x), value) for value in parts)
 
 
+def _narrow(value: Value) -> Value:
+    """The 16-bit floats of which a tile holds float32, or the tile."""
+    op = value.op
+    narrow = isinstance(op, Cast) and op.dtype is float32 and op.src.type.dtype in (bfloat16, float16)
+    return op.src if isinstance(op, Cast) and narrow else value
+
+
 @lower(ops.Reduction, machine.ReduceBits)
 def reduction(ctx: Context, op: ops.Reduction | machine.ReduceBits) -> None:
     if not op.src.type.shape:
         ctx.set(op.result, ctx[op.src])
         return
     walk = Reduced(ctx, op)
-    walk.define(walk.across_lanes(walk.over_registers((ctx[op.src],), walk.registers)))
+    walk.define(walk.across_lanes(walk.over_registers((ctx[walk.source],), walk.registers)))
 
 
 def can_reduce_strips(op: Op) -> bool:

@@ -147,7 +147,7 @@ class Run:
         if isinstance(self.end, StripStore):
             self.end.take(start // STRIP, strip[ended(self.last)])
         elif self.end is not None:
-            taken += self.end.reduced(spread(ended(self.last)))
+            taken += self.end.reduced(spread(self.end.walk.source))
         return taken
 
 

@@ -1,7 +1,8 @@
-"""Indices of extremes: each register takes few instructions, and NaNs and ties come out as in the interpreter."""
+"""Extremes and their indices: a register takes few instructions; NaNs, zeros, ties are those of the interpreter."""
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -39,3 +40,30 @@ def test_an_element_takes_few_instructions() -> None:
     """A maximum, a comparison, a selection and a minimum: of values with their indices it were four comparisons."""
     ptx = index_of_most.ptx(tw.spec("f32[64,2048]"), tw.spec("i32[64]"), 2048, target="sm_90a")
     assert ptx.count("setp") <= 2 * 64
+
+
+@tw.tile_kernel
+def widened(x, most, least, propagate_nan: tw.Constant[bool]):
+    t = tw.load(x, (0, 0), (8, 512)).astype(tw.float32)
+    tw.store(most, 0, tw.max(t, axis=1, propagate_nan=propagate_nan))
+    tw.store(least, 0, tw.min(t, axis=1, propagate_nan=propagate_nan))
+
+
+@pytest.mark.parametrize("dtype", [ml_dtypes.bfloat16, np.float16])
+@pytest.mark.parametrize("propagate_nan", [False, True])
+def test_extremes_of_widened_tiles(dtype: type, propagate_nan: bool) -> None:
+    """They are found two elements at a time in the narrow tile."""
+    x: np.ndarray = np.random.default_rng(1).standard_normal((8, 512)).astype(dtype)
+    x[1, 300:], x[2], x[3, 5] = np.nan, np.nan, np.nan
+    x[4], x[4, ::2] = 0.0, -0.0
+    x[5] = np.array([1, 2, 0x8001], np.uint16).view(dtype)[np.arange(512) % 3]  # subnormal
+    results = [[np.zeros(8, np.float32) for _ in range(2)] for _ in range(2)]
+    widened.simulate((1,), x, *results[0], propagate_nan, target="sm_90a")
+    widened.interpret((1,), x, *results[1], propagate_nan)
+    for got, want in zip(*results, strict=True):
+        nan = np.isnan(want)
+        np.testing.assert_array_equal(np.isnan(got), nan)
+        np.testing.assert_array_equal(got[~nan].view(np.uint32), want[~nan].view(np.uint32))
+    name = "bf16" if dtype is ml_dtypes.bfloat16 else "f16"
+    ptx = widened.ptx(tw.spec(f"{name}[8,512]"), *[tw.spec("f32[8]")] * 2, propagate_nan, target="sm_90a")
+    assert f"max.{'NaN.' if propagate_nan else ''}{name}x2" in ptx
