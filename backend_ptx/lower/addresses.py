@@ -41,6 +41,7 @@ class TileAccess(Accesses):
         self._bases: dict[Offsets, Val] = {}
         self._predicates: dict[tuple[int, int], Val | None] = {}
         self._limits: dict[int, tuple[Val | None, Val]] = {}
+        self._rest: dict[int, Val] = {}
 
     # ---- where ------------------------------------------------------------------------------------------------
 
@@ -145,12 +146,20 @@ class TileAccess(Accesses):
             b, (low, high) = self.ctx.b, self._limit(axis)
             if kind == "tiles":
                 below, above = b.icmp("sgt", high, 0), None if low is None else b.icmp("eq", low, 0)
+            elif self.plain and self.vector == 1 and low is None:  # one instruction for each
+                below, above = b.icmp("sgt", self._left(axis), offset), None
             else:
                 place, moved = (self._thread(axis), offset) if self.plain else (self._element(axis, offset), 0)
                 below = b.icmp("slt", place, b.sub(high, moved))
                 above = None if low is None else b.icmp("sge", place, b.sub(low, moved))
             self._predicates[key] = both(b, below, above)
         return self._predicates[key]
+
+    def _left(self, axis: int) -> Val:
+        """How many elements of the array follow the thread's first one along an axis, that included."""
+        if axis not in self._rest:
+            self._rest[axis] = self.ctx.b.sub(self._limit(axis)[1], self._thread(axis))
+        return self._rest[axis]
 
     def predicate(self, offsets: Offsets) -> Val | None:
         """Whether the element at `offsets` is inside the array; None if it surely is."""
