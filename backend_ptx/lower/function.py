@@ -5,6 +5,7 @@ from __future__ import annotations
 import tilewright.backend_ptx.lower.families  # noqa: F401  (registers the lowerings)
 from tilewright.backend_ptx.abi import AbiParam, Lowered, kernel_abi
 from tilewright.backend_ptx.instructions.table import instruction
+from tilewright.backend_ptx.layouts.memory import moves_elements
 from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.llvm.module import DebugLines, KernelText
 from tilewright.backend_ptx.lower.arrays import GLOBAL, in_grid
@@ -18,8 +19,8 @@ from tilewright.backend_ptx.map_records import MAP_ALIGN, MAP_BYTES
 from tilewright.backend_ptx.ops.bulk import MbarrierInit
 from tilewright.backend_ptx.ops.matmul import MmaFma, MmaSync, Product
 from tilewright.backend_ptx.ops.warpgroup import TakeTurn
-from tilewright.backend_ptx.resources.occupancy import AIM, register_cap, resident
-from tilewright.backend_ptx.resources.registers import MARGIN, estimated_registers
+from tilewright.backend_ptx.resources.occupancy import AIM, STEP, register_cap, resident
+from tilewright.backend_ptx.resources.registers import LONG, MARGIN, estimated_registers
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.effects import changing_arrays
 from tilewright.tileir.core import Function, Value, clone_function
@@ -120,7 +121,8 @@ def min_blocks(function: Function, target: Target) -> int:
     and spills some (96 for 128 threads, 116 without spills), as it does with some of mma.sync; one CTA as the least
     that must fit raises its limit. GEMMs of usual tiles need so much shared memory that no more CTAs would fit. Where
     tiles are spilled to shared memory, registers are capped so that shared memory, not registers, limits occupancy; and
-    so are they where live ranges leave registers for AIM CTAs, but ptxas may take some more than those.
+    so are they where live ranges leave registers for AIM CTAs, but ptxas may take some more than those: with strips of
+    two ways it takes up to twice of what is live, so that they are held against as many CTAs as that leaves room for.
     """
     if not function.limits.cap_registers:
         return 1
@@ -132,8 +134,11 @@ def min_blocks(function: Function, target: Target) -> int:
     if products:
         return max(plan.occupancy, int(any(isinstance(op, (MmaFma, MmaSync)) for op in products)))
     needed = estimated_registers(function)
-    close = needed <= register_cap(AIM, threads, target) < needed + MARGIN
-    return max(plan.occupancy, AIM if close and resident(needed, threads, plan.shared_bytes, target) == AIM else 0)
+    apart = needed > LONG and moves_elements(function)
+    fit = resident(-(-needed // STEP) * STEP if apart else needed, threads, plan.shared_bytes, target)
+    aim = fit if apart else AIM
+    close = needed <= register_cap(aim, threads, target) < needed + MARGIN
+    return max(plan.occupancy, aim if close and fit == aim else 0)
 
 
 # ---- parameters -------------------------------------------------------------------------------------------------

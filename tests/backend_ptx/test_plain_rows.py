@@ -16,7 +16,7 @@ from tilewright.backend_ptx.runtime.ptxas import assemble, has_ptxas
 from tilewright.backend_ptx.targets import get_target
 from tilewright.tileir.ops.memory import Load
 
-WEIGHTS = {"softmax": 0, "rms_norm": 1, "layer_norm": 2, "row_sum": 0}
+WEIGHTS = {"softmax": 0, "masked_softmax": 0, "rms_norm": 1, "layer_norm": 2, "row_sum": 0}
 
 
 def lowered(kind: str, width: int, dtype: str = "bf16") -> Any:
@@ -32,6 +32,7 @@ def lowered(kind: str, width: int, dtype: str = "bf16") -> Any:
     ("softmax", 4096, 10), ("softmax", 12288, 3), ("softmax", 16384, 3), ("softmax", 32768, 2), ("softmax", 65536, 2),
     ("layer_norm", 4096, 14), ("layer_norm", 12288, 3), ("layer_norm", 16384, 3), ("layer_norm", 32768, 2),
     ("rms_norm", 4096, 16), ("rms_norm", 12288, 4), ("rms_norm", 16384, 4), ("rms_norm", 65536, 2),
+    ("masked_softmax", 50257, 5),
 ])
 def test_divisions_and_functions_leave_registers(kind: str, width: int, ctas: int) -> None:
     compiled = lowered(kind, width).compiled
