@@ -30,12 +30,23 @@ mapa.shared::cluster.u32 there, $0, $1;
 }"""
 
 
+# For ptxas a predicated arrival may come any time later; a branch around it ends a block of instructions, and without
+# the fence it would become a predicate.
+_HELD = """{
+@!$1 bra PASSED_${:uid};
+mbarrier.arrive.shared::cta.b64 _, [$0];
+fence.acq_rel.cta;
+PASSED_${:uid}:
+}"""
+
+
 def records() -> Iterator[Instruction]:
     # Operands: address, arrivals that complete a phase.
     yield _Record("mbarrier.init", "mbarrier.init.shared::cta.b64 [$0], $1;", ("i32", "i32"), (), "mbarrier_init")
     # Operands: address, predicate.
     yield _Record("mbarrier.arrive", "@$1 mbarrier.arrive.shared::cta.b64 _, [$0];", ("i32", "i1"), (),
                   "mbarrier_arrive")
+    yield _Record("mbarrier.arrive.held", _HELD, ("i32", "i1"), (), "mbarrier_arrive")
     # Arrives on the mbarrier at the same place in another block of the cluster. Operands: address in this block, rank
     # of the other, predicate. Named no scope, it releases at that of the block, as CUTLASS's does: for .release.cluster
     # ptxas puts a fence of the whole GPU (MEMBAR.ALL.GPU) before it, which takes a third of a product's speed.

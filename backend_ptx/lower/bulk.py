@@ -73,7 +73,7 @@ def mbarrier_arrive(ctx: Context, op: ops.MbarrierArrive) -> None:
     chosen = first if op.active is None else b.and_(first, ctx[op.active])
     place = shared_number(ctx, ctx[op.barriers], op.slot)
     if op.ctas == 1:
-        instruction("mbarrier.arrive").emit(b, place, chosen)
+        instruction("mbarrier.arrive.held" if op.held else "mbarrier.arrive").emit(b, place, chosen)
     else:
         instruction("mbarrier.arrive.remote").emit(b, place, ctx.lane(), chosen)
 

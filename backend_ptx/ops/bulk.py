@@ -70,10 +70,11 @@ class MbarrierWait(MbarrierOp, opcode="mbarrier_wait", waits_for=MBARRIER):
 class MbarrierArrive(MbarrierOp, opcode="mbarrier_arrive", engine=MBARRIER, exclusive="barriers"):
     """One lane of each consumer warp arrives on a slot's mbarrier when all lanes have got here; not where `active` is
     false. With `ctas` above 1 it arrives on those of all CTAs of the cluster, whose producers fill parts of the
-    slot."""
+    slot. `held`: before anything that follows is computed."""
 
     active: Value | None = optional_operand()
     ctas: int = attribute(default=1)
+    held: bool = attribute(default=False)
     role: str = attribute(default="consumer")
 
 

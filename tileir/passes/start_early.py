@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from tilewright.tileir.analysis.places import movable_loads
+from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.analysis.uses import all_reads
 from tilewright.tileir.core import Block, Effects, Op, Value
 
@@ -47,6 +49,16 @@ def bring_up(block: Block, op: Op, place: Op) -> None:
             o.blocks or o.effects()._replace(reads=()) != Effects() for o in wanted):
         moved, left = ([o for o in (*between, op) if (o in wanted) is which] for which in (True, False))
         block.ops[start:end + 1] = [*moved, *left]
+
+
+def load_before_loops(unit: Unit, starts: Callable[[Op], bool], fits: Callable[[Value], bool]) -> None:
+    """Tiles that fit beside what a loop holds, and are loaded behind one of the same block that has ops for which
+    `starts` holds (the bias of a product), are loaded before it: their latency passes meanwhile."""
+    for load in movable_loads(unit):
+        ops = (block := unit.homes[load]).ops
+        loops = (op for op in ops[:ops.index(load)] if op.repeats and any(map(starts, op.blocks[-1].ops)))
+        if fits(load.result) and (loop := next(loops, None)):
+            bring_up(block, load, loop)
 
 
 def needed_for(ops: Sequence[Op], last: Op) -> set[Op]:

@@ -28,18 +28,21 @@ stores its block meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from itertools import groupby
 
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.warpgroup import WARPS as GROUP
+from tilewright.backend_ptx.ops.bulk import MbarrierArrive
 from tilewright.backend_ptx.ops.matmul import Product, left_outstanding, starts_ahead
 from tilewright.backend_ptx.ops.warpgroup import PassTurn, TakeTurn
+from tilewright.tileir.analysis.axes import is_tile
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.core import Op
 from tilewright.tileir.engines import Issuer
 from tilewright.tileir.ops.control import For
+from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.rewrite import Rewriter, rewrite
 
 Run = tuple[Op, Op]
@@ -52,6 +55,8 @@ def ping_pong_warpgroups(c: Compilation) -> Preserved:
     if c.plan.teams == 1 and c.plan.warps != 2 * GROUP:
         return ALL
     takes, passes = _around_products(c) if c.plan.teams > 1 else _between_runs(c)
+    for op in _releases(c, passes) if c.plan.teams > 1 else ():
+        op.held = True
     if not takes:
         return ALL
 
@@ -88,6 +93,17 @@ def _around_products(c: Compilation) -> tuple[set[Op], set[Op]]:
     all of its own: until then a parity could stand for an earlier phase of a slot."""
     loops = [c.parents[c.homes[op]] for op in c.function.walk() if isinstance(op, Product)]
     return {loops[0]}, {loops[-1]}
+
+
+def _releases(c: Compilation, loops: Collection[Op]) -> Iterator[MbarrierArrive]:
+    """The releases of slots behind such loops, where something is computed that ptxas would move in front of them: the
+    other team would have a slot less meanwhile (16384x1024x1024 and GELU with 128x128x64 tiles, on an H100: 82 us in
+    place of 60)."""
+    for loop in loops:
+        ops = c.homes[loop].ops
+        behind = ops[ops.index(loop) + 1:]
+        if any(op.elementwise and is_tile(op.results[0]) and not isinstance(op, Cast) for op in behind):
+            yield from (op for op in behind if isinstance(op, MbarrierArrive))
 
 
 def _waited_runs(loop: For) -> list[Run]:

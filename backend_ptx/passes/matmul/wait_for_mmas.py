@@ -39,6 +39,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
+from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import Product, is_outstanding
 from tilewright.backend_ptx.ops.units import MatrixUnit
 from tilewright.backend_ptx.passes.pipelining.legality import tma_reason
@@ -170,7 +171,11 @@ class _Waits:
         started = 0
         for op in block.ops:
             reads = set(all_reads(op)) if pending else set()
-            due = [v for v, (_, _, until) in pending.items() if (v in reads or op in until) and not self._passes(op, v)]
+            # Behind a loop the barriers of an exchange keep a release where it is, that of a slot which the loop's MMAs
+            # read: ptxas moved it behind all that computes with the result, and the producer had a slot less meanwhile.
+            meets = isinstance(op, ConvertLayout) and op.crosses
+            due = [v for v, (_, _, until) in pending.items() if (meets and isinstance(v.op, For)) or (
+                (v in reads or op in until) and not self._passes(op, v))]
             for unit in dict.fromkeys(pending[v][0] for v in due):
                 newer = min(started - pending[v][1] for v in due if pending[v][0] is unit)
                 # It covers what the iteration before left, too.

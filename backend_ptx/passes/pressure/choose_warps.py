@@ -36,8 +36,8 @@ from tilewright.tileir.ops.memory import Load
 VECTOR_BYTES = 16
 USUAL = 4
 # Teams of warps that run blocks in turns; slots of full rings; columns of an MMA from which on its operands take shared
-# memory less time than the tensor cores; ops on a wide accumulator that a team has registers for.
-TEAMS, RING_SLOTS, LEAST_COLUMNS, MOST_COMPUTED = 2, 6, 128, 1
+# memory less time than the tensor cores.
+TEAMS, RING_SLOTS, LEAST_COLUMNS = 2, 6, 128
 # The most bytes of one tile in a thread's registers; larger tiles get more warps.
 BYTES_A_THREAD = 128
 # The same of rows that a CTA reduces once, and where so many leave too few bytes in the SM. Beside its part of the
@@ -242,20 +242,8 @@ def _turns_pay(c: Compilation, products: Sequence[Product], much: bool) -> bool:
     operands = [v for op in products for v in (op.a, op.b)]
     fits = RING_SLOTS * sum(v.type.bytes for v in operands) <= shared_of_cta(AIM, c.target)
     narrow = any(op.acc.type.shape[-1] < LEAST_COLUMNS for op in products)
-    little = all(_computed(c, c.around(op)[0]) <= MOST_COMPUTED for op in products)
     loaded = all(isinstance(source_of(v)[0].op, Load) for v in operands)
-    return little and loaded and (much or not (fits or narrow))
-
-
-def _computed(c: Compilation, loop: Op) -> int:
-    """How many ops compute with a loop's results before these are narrowed: a team has 104 registers a thread, which
-    leaves none to overlap such ops. 16384x1024x1024 by 128x128x64, on an H100, all warps on one block and in turns:
-    with a residual 73 and 64 us, with SiLU 67 and 77, with GELU 67 and 79, of the rounded product 86 and 69."""
-    wide = set(loop.results)
-    for op in c.function.walk():
-        if op.elementwise and not wide.isdisjoint(op.operands) and op.results[0].type.dtype.bytes >= REGISTER_BYTES:
-            wide.update(op.results)
-    return len(wide) - len(loop.results)
+    return loaded and (much or not (fits or narrow))
 
 
 def _counts_up(c: Compilation, loop: Op) -> bool:

@@ -14,6 +14,7 @@ from tilewright.backend_ptx.ops.shared import SharedLoad
 from tilewright.backend_ptx.pipeline import run_passes
 from tilewright.backend_ptx.simulator import simulate
 from tilewright.backend_ptx.targets import get_target
+from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Function
 from tilewright.tileir.ops.memory import Load
 
@@ -38,8 +39,17 @@ def add_to_product(a, b, bias, residual, out, tm: tw.Constant[int], tn: tw.Const
             tw.store(out, (i, j), added.astype(out.dtype))
 
 
-def after_passes(args: tuple[Any, ...], until: str, target: str = "sm_90a") -> Function:
-    function = add_to_product.lower(*args, target=target).tile_ir()
+@tw.tile_kernel
+def add_row(a, b, bias, out, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int]):
+    for i in range(tw.bid(0), tw.num_tiles(out, 0, (tm, tn)), tw.num_blocks(0)):
+        acc = tw.zeros((tm, tn), tw.float32)
+        for k in range(tw.num_tiles(a, 1, (tm, tk))):
+            acc = tw.mma(tw.load(a, (i, k), (tm, tk)), tw.load(b, (k, 0), (tk, tn)), acc)
+        tw.store(out, (i, 0), (acc + tw.load(bias, i, tn).astype(tw.float32)).astype(out.dtype))
+
+
+def after_passes(args: tuple[Any, ...], until: str, target: str = "sm_90a", kernel: Any = add_to_product) -> Function:
+    function = kernel.lower(*args, target=target).tile_ir()
     run_passes(function, get_target(target), until=until)
     return function
 
@@ -83,6 +93,28 @@ def test_sub_tiles_are_loaded_before_the_last_wait() -> None:
     wait = next(i for op, i in order.items() if op.opcode == "wgmma_wait")
     early = [op for op in loads_of(function, "residual") if order[op] < wait]
     assert 1 <= len(early) <= 4
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_a_row_is_loaded_before_the_loop(before: bool) -> None:
+    """Its latency passes while the loop runs; not where the kernel writes the array that it comes from."""
+    matrix, out = tw.spec("bf16[4096,4096]"), np.zeros((64, 4096), BF16)
+    args = (matrix, matrix, tw.spec("bf16[4096]"), matrix) if before else (out[:, :64], out, out[0], out)
+    function = after_passes((*args, 128, 128, 64), "pipeline_loops", kernel=add_row)
+    [load] = loads_of(function, "bias")
+    ops = Unit(function).homes[load].ops
+    assert (ops.index(load) < next(i for i, op in enumerate(ops) if op.repeats)) is before
+
+
+def test_slots_are_released_before_threads_exchange() -> None:
+    """The barriers of the exchange keep ptxas from moving the release behind all that is computed."""
+    matrix = tw.spec("bf16[4096,4096]")
+    args = (matrix, matrix, tw.spec("bf16[4096]"), matrix, 128, 128, 64)
+    function = after_passes(args, "pipeline_loops", kernel=add_row)
+    [exchange] = [op for op in function.walk() if isinstance(op, ConvertLayout) and op.crosses]
+    ops = Unit(function).homes[exchange].ops
+    released = [i for i, op in enumerate(ops) if op.opcode == "mbarrier_arrive"]
+    assert released and max(released) < ops.index(exchange)
 
 
 @pytest.mark.parametrize("args", [
