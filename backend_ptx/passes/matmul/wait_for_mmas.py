@@ -172,7 +172,7 @@ class _Waits:
         for op in block.ops:
             reads = set(all_reads(op)) if pending else set()
             # Behind a loop the barriers of an exchange keep a release where it is, that of a slot which the loop's MMAs
-            # read: ptxas moved it behind all that computes with the result, and the producer had a slot less meanwhile.
+            # read: ptxas sank it below all that computes with the result, and the producer had a slot less meanwhile.
             meets = isinstance(op, ConvertLayout) and op.crosses
             due = [v for v, (_, _, until) in pending.items() if (meets and isinstance(v.op, For)) or (
                 (v in reads or op in until) and not self._passes(op, v))]
