@@ -10,12 +10,14 @@ from tilewright.tileir.analysis.axes import Axes
 from tilewright.tileir.analysis.recurrences import computed, find_recurrence
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Function, Op, Value
+from tilewright.tileir.ops.arith import Mul
 from tilewright.tileir.ops.control import For, While
 from tilewright.tileir.ops.memory import Load
 from tilewright.tileir.ops.reduce import Reduction
 from tilewright.tileir.parser import parse
 from tilewright.tileir.passes.cut_tiles import alike, cut_tiles, unshare
 from tilewright.tileir.passes.sinking import reload, sink, used_late
+from tilewright.tileir.passes.start_early import start_early
 from tilewright.tileir.verifier import verify
 
 SCALED = """
@@ -174,3 +176,27 @@ func @rows(%y: array<?xf32, strides=1>, %n: i32) {
     compared = op_named(function, "more")
     late = find_recurrence(loop, loop.after.params, lambda op: op is not compared)
     assert late is not None and late.condition is None and names(list(late.head)) == ["twice"]
+
+
+EARLY = """
+func @early(%a: f32, %b: f32) {
+  %s: f32 = mul(lhs=%a, rhs=%b)
+  %p: f32 = add(lhs=%s, rhs=%a)
+  %sum: f32 = add(lhs=%p, rhs=%p)
+  %t: f32 = mul(lhs=%b, rhs=%b)
+  %d: f32 = add(lhs=%p, rhs=%t)
+  %e: f32 = sub(lhs=%d, rhs=%a)
+  %y: f32 = mul(lhs=%p, rhs=%b)
+  %z: f32 = mul(lhs=%d, rhs=%b)
+  return()
+}
+"""
+
+
+def test_what_starts_early_leaves_before_it_what_a_later_one_needs() -> None:
+    function = parse(EARLY)
+    assert start_early(function.body, lambda op: isinstance(op, Mul))
+    verify(function)
+    # t needs nothing of s and passes by all. y waits for s: z follows it at once, before what neither needs.
+    assert names(function.body.ops) == ["s", "t", "p", "d", "y", "z", "sum", "e", "return"]
+    assert not start_early(function.body, lambda op: isinstance(op, Mul))

@@ -4,11 +4,15 @@ of them run meanwhile.
     before: %s = wgmma(a=%k, b=%q, acc=%0)          after:  %s = wgmma(a=%k, b=%q, acc=%0)
             %p = exp2(src=%s)                               %t = wgmma(a=%v, b=%g, acc=%0)
             %t = wgmma(a=%v, b=%g, acc=%0)                  %p = exp2(src=%s)
-            %d = mul(lhs=%p, rhs=%t)                        %c = cast(src=%p)
-            %c = cast(src=%p)                               %y = wgmma(a=%c, b=%g, acc=%x)
-            %y = wgmma(a=%c, b=%g, acc=%x)                  %d = mul(lhs=%p, rhs=%t)
+            %d = mul(lhs=%p, rhs=%t)                        %d = mul(lhs=%p, rhs=%t)
+            %c = cast(src=%p)                               %c = cast(src=%p)
+            %y = wgmma(a=%c, b=%g, acc=%x)                  %y = wgmma(a=%c, b=%g, acc=%x)
+            %n = sum(src=%p)                                %z = wgmma(a=%d, b=%k, acc=%w)
+            %z = wgmma(a=%d, b=%k, acc=%w)                  %n = sum(src=%p)
 
-Their order stays, as does that of all ops with effects.
+Their order stays, as does that of all ops with effects. One that waits for an earlier one (%y) leaves before it what a
+later one needs (%d), so that both follow each other: gradients of keys and values over 64 channels then take 0.93 of
+the time on an H100, causal 0.94.
 """
 
 from __future__ import annotations
@@ -32,6 +36,9 @@ def start_early(block: Block, starts: Callable[[Op], bool]) -> bool:
         # Ops that do nothing that others could notice but read.
         if not any(op.blocks or op.effects()._replace(reads=()) != Effects() for op in between):
             wanted = needed_for(between, block.ops[second])
+            awaited = {v for place in places[:i] for v in block.ops[place].results}
+            if not awaited.isdisjoint(v for op in wanted for v in all_reads(op)):
+                wanted.update(*(needed_for(block.ops[first + 1:place], block.ops[place]) for place in places[i + 1:]))
             early = [op for op in between if op in wanted]
             block.ops[first + 1:second + 1] = [
                 *early, block.ops[second], *(op for op in between if op not in wanted)]
