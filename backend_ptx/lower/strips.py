@@ -12,7 +12,7 @@ whose last element is inside need neither predicates nor tests of columns, which
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial, reduce
 from typing import Any, cast
 
@@ -29,11 +29,12 @@ from tilewright.tileir.analysis.axes import is_tile
 from tilewright.tileir.analysis.padded import padded_tiles, tests_columns
 from tilewright.tileir.analysis.recomputation import is_widening
 from tilewright.tileir.core import Op, Value
-from tilewright.tileir.layouts.queries import registers
+from tilewright.tileir.layouts.queries import register_offsets, registers
 from tilewright.tileir.ops.memory import Load
 
 # Instructions for each element from which on strips are skipped, and those of a dear op, about.
 SAVED, FUNCTION = 4, 5
+Tests = Mapping[Value, tuple[int, int]]  # of columns: along which axis they count up, and by which step
 ENDS: dict[Callable[[Any], bool], Callable[..., StripReduction | StripStore]] = {
     can_reduce_strips: StripReduction, can_store_strips: StripStore}
 
@@ -54,6 +55,8 @@ class Run:
         # In loops, registers hold the weights too: branches made ptxas spill (8 to 32 bytes of rows of 32000).
         alone = self.width >= LONG and ctx.homes[run[0]] is ctx.function.body
         self.apart = alone and moves_elements(ctx.function)
+        given = (v for op in (*self.again, *self.ops) for v in op.operands)
+        self.tests = {v: found for v in given if self.apart and (found := tests_columns(v, ctx)) is not None}
         used = [v for v in made if any(user not in run for user in ctx.uses.get(v, ()))]
         self.wanted = [v for v in made if (v in used or v in map(kept_by, used)) and not self._made_again(v)]
         self.access = self._access() if alone else None
@@ -102,8 +105,8 @@ class Run:
                 tile.registers = slice(start, start + STRIP)
                 if (reached := tile.reaches_all(last)) is not None:
                     inside[tile] = reached
-            one = _Strip(self.ctx, last, 1, self.width)
-            for test in (v for op in (*self.again, *self.ops) for v in op.operands if tests_columns(v, self.ctx)):
+            one = _Strip(self.ctx, last, 1, self.width, self.tests)
+            for test in self.tests:
                 inside[test] = self.ctx.b.extract(one[test], 0)
         if not inside:
             return self._strip(start, STRIP)
@@ -126,7 +129,7 @@ class Run:
 
     def _strip(self, start: int, count: int, true: Sequence[Value] = ()) -> list[Val]:
         """The same where `count` registers are computed, which the others equal; these tests are true."""
-        strip: Any = _Strip(self.ctx, start, count, self.width)
+        strip: Any = _Strip(self.ctx, start, count, self.width, self.tests)
         for test in true:
             strip.set(test, self.ctx.b.const("i1", 1, count))
         for op in (*self.again, *self.ops):
@@ -136,7 +139,7 @@ class Run:
             elif isinstance(op, Load):
                 self.loads[op].registers = slice(start, start + count)
                 strip.set(op.result, self.loads[op].read(padding(self.ctx, op, count)))
-            elif op.results[0] not in strip:
+            elif op.results[0] not in self.tests:
                 lowering_of(op)(strip, op)
 
         def spread(value: Value) -> Val:
@@ -160,8 +163,8 @@ def ended(op: Any) -> Value:
 class _Strip:
     """What a lowering sees of the context: `count` registers of every tile of the run, from `start` on."""
 
-    def __init__(self, ctx: Context, start: int, count: int, width: int) -> None:
-        self._ctx, self._width = ctx, width
+    def __init__(self, ctx: Context, start: int, count: int, width: int, tests: Tests) -> None:
+        self._ctx, self._width, self._tests = ctx, width, tests
         self.first_register = start
         self._lanes = range(start, start + count)
         self._own: dict[Value, Any] = {}
@@ -173,7 +176,9 @@ class _Strip:
         return value in self._own
 
     def __getitem__(self, value: Value) -> Any:
-        if value not in self and value not in self._ctx:  # a test of columns, or what it is of
+        if value not in self and value in self._tests:
+            self._own[value] = self._tested(value, *self._tests[value])
+        if value not in self and value not in self._ctx:  # of what such a test is
             made: Any = value.op
             lowering_of(made)(cast(Context, self), made)
         if value not in self:
@@ -181,6 +186,15 @@ class _Strip:
             whole = isinstance(fragment, Val) and fragment.n == self._width
             self._own[value] = self._ctx.b.shuffle(fragment, self._lanes) if whole else fragment
         return self._own[value]
+
+    def _tested(self, test: Value, axis: int, step: int) -> Val:
+        """A test of columns, from how many are left: the numbers of all would be live from run to run."""
+        b, op = self._ctx.b, test.op
+        assert op is not None
+        limit, first = (b.extract(self[v], 0) for v in reversed(op.operands))
+        left, places = b.sub(limit, first), register_offsets(self._ctx.layout(test))
+        behind = [(places[r][axis] - places[self._lanes[0]][axis]) * step for r in self._lanes]
+        return b.icmp("sgt", b.splat(left, len(behind)), b.const_vector(left.elem, behind))
 
     def set(self, value: Value, fragment: Val) -> None:
         assert fragment.n == len(self._lanes), f"{value}: {fragment} is no strip of {len(self._lanes)}"

@@ -12,6 +12,7 @@ from tilewright.tileir.analysis.axes import is_tile
 from tilewright.tileir.analysis.linear import Forms, Linear
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Op, Value
+from tilewright.tileir.dtypes import int32, int64
 from tilewright.tileir.enums import MemoryOrder
 from tilewright.tileir.ops.arith import Constant, Lt
 from tilewright.tileir.ops.arrays import Extent
@@ -70,11 +71,13 @@ def _ends_with(load: Load, test: Below, unit: Unit) -> bool:
     return tested == place.scaled(load.steps[-1]).plus(Linear(along=((len(columns.type.shape) - 1, 1),)))
 
 
-def tests_columns(value: Value, unit: Unit) -> bool:
-    """Whether a tile of bools says which numbers that count up along one axis are below one number: where an element
-    holds, so do all before it."""
+def tests_columns(value: Value, unit: Unit) -> tuple[int, int] | None:
+    """(axis, step) of a tile of bools that says which numbers, none of them negative, are below another one, where they
+    count up along the axis by the step: where an element holds, so do all before it. None of other tiles."""
     op = value.op
-    if not isinstance(op, Lt) or not _is_splat(op.rhs):
-        return False
+    if not isinstance(op, Lt) or not _is_splat(op.rhs) or op.lhs.type.dtype not in (int32, int64):
+        return None
+    if min(unit.facts[v].low for v in (op.lhs, op.rhs)) < 0:
+        return None
     form = Forms(unit.facts).of(op.lhs)
-    return form is not None and [step > 0 for _, step in form.along] == [True]
+    return form.along[0] if form is not None and [step > 0 for _, step in form.along] == [True] else None
