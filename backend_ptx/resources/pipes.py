@@ -114,6 +114,12 @@ def _multiply(op: Product) -> dict[str, float]:
     return {TENSOR: count * op.a.type.dtype.bitwidth / SIXTEEN}
 
 
+def takes_longer_than_operands(op: Product, target: Target) -> bool:
+    """Whether the tensor cores take longer for an MMA than its operands take from L2 into the SM."""
+    operands: int = op.a.type.bytes + op.b.type.bytes
+    return _multiply(op).get(TENSOR, 0.0) / pipes_of(target)[TENSOR].rate > operands / TMA_BYTES
+
+
 # ---- what computes one MMA ---------------------------------------------------------------------------------------
 
 

@@ -9,18 +9,17 @@ from tilewright.tileir.analysis.shared_reads import is_ordered, is_uneven
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Op
 from tilewright.tileir.ops.control import For
-from tilewright.tileir.ops.memory import Gather, Load, Scatter
+from tilewright.tileir.ops.memory import Gather, Load
 
 
-def only_adds_up(unit: Unit, products: Collection[Any], fed: Collection[Op], length: int) -> bool:
+def only_adds_up(unit: Unit, products: Collection[Any], fed: Collection[Op], length: int, gathers: bool) -> bool:
     """Whether each product adds to what its counted loop carries, where all loads are `fed` by others than the threads,
-    and have rows that are multiples of `length` elements; and whether the order of blocks means nothing. Beside such
-    loads threads may gather if they scatter what they add up, too."""
+    and have rows that are multiples of `length` elements; and whether the order of blocks means nothing. With
+    `gathers` threads may gather beside such loads."""
     loops: Mapping[Any, list[Op]] = {op: unit.around(op) for op in products}
-    gathers = Gather if unit.has(Scatter) else ()
     return bool(products) and not (is_ordered(unit) or is_uneven(unit)) and all(
         found and all(isinstance(loop, For) for loop in found) and op.acc in found[0].blocks[0].params
         and any(load in fed for load in found[-1].inside())
-        and all(isinstance(load, gathers) or (load in fed and load.array.type.rows_are_multiples(length))
+        and all((gathers and isinstance(load, Gather)) or (load in fed and load.array.type.rows_are_multiples(length))
                 for load in found[-1].inside() if isinstance(load, Load | Gather))
         for op, found in loops.items())

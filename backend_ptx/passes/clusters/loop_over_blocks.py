@@ -9,8 +9,10 @@ from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.passes.matmul.operands import dense_axis
 from tilewright.backend_ptx.passes.pipelining.legality import brought_loads
+from tilewright.backend_ptx.resources.pipes import takes_longer_than_operands
 from tilewright.tileir.analysis.accumulation import only_adds_up
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
+from tilewright.tileir.ops.memory import Scatter
 from tilewright.tileir.passes.walk_grid import walk_grid
 
 # Elements of rows from whose multiples on TMA brings a line of 128 bytes in one request. In two, it takes longer than
@@ -31,7 +33,9 @@ def loop_over_blocks(c: Compilation) -> Preserved:
 
 def _pays(c: Compilation) -> bool:
     """Operands that threads turn and store want the shared memory that buffers of stores then keep: tfloat32 4096^3 by
-    128x256x32, b as [K, N] turned so, takes 489 us on an H100, 730 in a loop over blocks."""
+    128x256x32, b as [K, N] turned so, takes 489 us on an H100, 730 in a loop over blocks. Threads may gather beside TMA
+    where they scatter the product, too, and its MMAs take longer than its operands to come."""
     products = [op for op in c.function.walk() if isinstance(op, Product)]
     taken = all(op.unit.asynchronous and (op.unit.transposes(op) or dense_axis(op.b) == 0) for op in products)
-    return taken and only_adds_up(c, products, brought_loads(c), WHOLE_LINES)
+    gathers = c.has(Scatter) and all(takes_longer_than_operands(op, c.target) for op in products)
+    return taken and only_adds_up(c, products, brought_loads(c), WHOLE_LINES, gathers)
