@@ -203,3 +203,10 @@ def plain_matmul8(a, b, c, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Co
     """c = a @ b of 8-bit floats, a tile of c for each block."""
     i, j = grouped(tw.bid(0), tw.cdiv(a.shape[0], tm), tw.cdiv(b.shape[1], tn), group)
     tw.store(c, (i, j), product(a, b, i, j, tm, tn, tk, False, fast).astype(c.dtype))
+
+
+@tw.tile_kernel
+def plain_matmul(a, b, c, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int], tf32: tw.Constant[bool]):
+    """c = a @ b, a tile of c for each block of a grid of two axes."""
+    i, j = tw.bid(0), tw.bid(1)
+    tw.store(c, (i, j), product(a, b, i, j, tm, tn, tk, tf32).astype(c.dtype))

@@ -64,11 +64,12 @@ def operands(m: int, n: int, k: int, order: str, dtype: Any) -> tuple[Any, Any]:
 
 
 def plain(name: str, m: int, n: int, k: int, order: str, dtype: Any, tiles: Any = TILES) -> Row:
-    """The best of the listed tiles, plain and persistent, beside torch.matmul."""
+    """The best of the listed tiles, plain and persistent, beside torch.matmul; small ones also over a grid of two axes,
+    whose blocks compute no place before they load."""
     import torch
 
     import tilewright as tw
-    from benchmarks.kernels import matmul, persistent_matmul
+    from benchmarks.kernels import matmul, persistent_matmul, plain_matmul
 
     tf32 = dtype is torch.float32
     a, b = operands(m, n, k, order, dtype)
@@ -80,17 +81,20 @@ def plain(name: str, m: int, n: int, k: int, order: str, dtype: Any, tiles: Any 
     def choice(kernel: Any, tile: tuple[int, int, int]) -> Run:
         tm, tn, tk = tile
         tk = tk // 2 if tf32 else tk
+        if kernel is plain_matmul:
+            over = kernel[(tw.cdiv(m, tm), tw.cdiv(n, tn))]
+            return checked(name, c, rounded, eps, lambda: over(a, b, c, tm, tn, tk, tf32))
         blocks = tw.cdiv(m, tm) * tw.cdiv(n, tn)
         grid = (min(blocks, places(tm, tn)) if kernel is persistent_matmul else blocks,)
         return checked(name, c, rounded, eps, lambda: kernel[grid](a, b, c, tm, tn, tk, GROUP, tf32))
 
-    ours = fastest({f"{kernel.__name__} {tile}": choice(kernel, tile)
-                    for tile in tiles for kernel in (matmul, persistent_matmul)})
+    kernels = (matmul, persistent_matmul) if tiles is TILES else (matmul, persistent_matmul, plain_matmul)
+    ours = fastest({f"{kernel.__name__} {tile}": choice(kernel, tile) for tile in tiles for kernel in kernels})
     contenders = {"ours": ours, "cuBLAS": lambda: torch.matmul(a, b, out=theirs)}
     rival = triton_kernels()
     if rival is not None and order == "kn":  # its kernel reads rows of both operands
         contenders["triton"] = lambda: rival.run_matmul(a, b, theirs, tf32)
-    return Row(name, alternate(contenders), flops=2.0 * m * n * k)
+    return Row(name, alternate(contenders, queued=tiles is not TILES), flops=2.0 * m * n * k)
 
 
 def checked(name: str, c: Any, operands: list[Any], eps: float, run: Run, terms: float = 2.0**-24) -> Run:
