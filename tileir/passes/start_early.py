@@ -61,7 +61,8 @@ def bring_up(block: Block, op: Op, place: Op) -> None:
 def load_before_loops(unit: Unit, starts: Callable[[Op], bool], fits: Callable[[Value], bool]) -> None:
     """Tiles that fit beside what a loop holds, and are loaded behind one of the same block that has ops for which
     `starts` holds (the bias of a product), are loaded before it: their latency passes meanwhile."""
-    for load in movable_loads(unit):
+    movable = movable_loads(unit)
+    for load in [op for op in unit.function.walk() if op in movable]:  # in the program's order
         ops = (block := unit.homes[load]).ops
         loops = (op for op in ops[:ops.index(load)] if op.repeats and any(map(starts, op.blocks[-1].ops)))
         if fits(load.result) and (loop := next(loops, None)):
