@@ -48,6 +48,17 @@ def add_row(a, b, bias, out, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.
         tw.store(out, (i, 0), (acc + tw.load(bias, i, tn).astype(tw.float32)).astype(out.dtype))
 
 
+@tw.tile_kernel
+def add_four(a, b, p, q, r, s, out, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int]):
+    for i in range(tw.bid(0), tw.num_tiles(out, 0, (tm, tn)), tw.num_blocks(0)):
+        acc = tw.zeros((tm, tn), tw.float32)
+        for k in range(tw.num_tiles(a, 1, (tm, tk))):
+            acc = tw.mma(tw.load(a, (i, k), (tm, tk)), tw.load(b, (k, 0), (tk, tn)), acc)
+        for row in (p, q, r, s):
+            acc = acc + tw.load(row, i, tn).astype(tw.float32)
+        tw.store(out, (i, 0), acc.astype(out.dtype))
+
+
 def after_passes(args: tuple[Any, ...], until: str, target: str = "sm_90a", kernel: Any = add_to_product) -> Function:
     function = kernel.lower(*args, target=target).tile_ir()
     run_passes(function, get_target(target), until=until)
@@ -104,6 +115,14 @@ def test_a_row_is_loaded_before_the_loop(before: bool) -> None:
     [load] = loads_of(function, "bias")
     ops = Unit(function).homes[load].ops
     assert (ops.index(load) < next(i for i, op in enumerate(ops) if op.repeats)) is before
+
+
+def test_rows_keep_their_order() -> None:
+    """That of the program, so that each compilation gives the same code."""
+    matrix, row = tw.spec("bf16[4096,4096]"), tw.spec("bf16[4096]")
+    function = after_passes((matrix, matrix, *[row] * 4, matrix, 128, 128, 64), "pipeline_loops", kernel=add_four)
+    places = [op.array.hint for op in function.walk() if isinstance(op, Load) and op.array.hint in "pqrs"]
+    assert places == ["p", "q", "r", "s"]
 
 
 def test_slots_are_released_before_threads_exchange() -> None:
