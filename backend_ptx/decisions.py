@@ -23,6 +23,7 @@ WARPS_ASKED = "as num_worker_warps asks"
 WARPS_OF_TWO = "two CTAs share an SM: threads compute with accumulators for as long as tensor cores multiply"
 WARPS_OF_LADDER = "the ladder of plans asks for it"
 NO_TILES = "no tiles"
+LIVE_TILES = "tiles of {} bytes are live together: {} in each thread"
 
 
 def warps_by_vectors(elements: int, width: int, vector: int) -> str:
@@ -31,10 +32,6 @@ def warps_by_vectors(elements: int, width: int, vector: int) -> str:
 
 def warps_by_bytes(elements: int, width: int, each: int, reduces: bool) -> str:
     return f"{_largest(elements, width)}{', and a reduction' if reduces else ''}: {each} bytes in each thread"
-
-
-def warps_by_live_tiles(alive: int, each: int) -> str:
-    return f"tiles of {alive} bytes are live together: {each} in each thread"
 
 
 def warps_by_accumulators(count: int, words: int, held: bool, each: int) -> str:
@@ -113,15 +110,9 @@ def together(first: int, size: int | None, second: int | None, share: float | No
     return Decision("block_order", how, f"blocks that run together move {share:.2f} of the bytes")
 
 
-def looped() -> Decision:
-    """CTAs that run several blocks, one after another."""
-    return Decision("block_loop", "as many CTAs as fit the GPU", "a block's first tiles come while the last is stored")
-
-
-def teams() -> Decision:
-    """Teams of warps that run blocks in turns."""
-    why = "one stores its block while the other multiplies"
-    return Decision("ping_pong", "two teams of warps run a block each", why)
+# CTAs that run several blocks, one after another; teams of warps that run blocks in turns.
+LOOPED = Decision("block_loop", "as many CTAs as fit the GPU", "a block's first tiles come while the last is stored")
+TEAMS = Decision("ping_pong", "two teams of warps run a block each", "one stores its block while the other multiplies")
 
 
 def packed(blocks: int) -> Decision:
@@ -249,8 +240,7 @@ def rung(words: str) -> Decision:
     return Decision("ladder", what, why)
 
 
-def too_much_shared(excess: int) -> str:
-    return f"{kib(excess)} of shared memory too much"
+TOO_MUCH_SHARED = "{} of shared memory too much"
 
 
 # ---- stores, ping-pong ------------------------------------------------------------------------------------------
@@ -275,8 +265,7 @@ def early_mmas(carried: int) -> Decision:
     return Decision("mmas", f"started early{kept}", "what does not need their results runs meanwhile")
 
 
-def ping_pong() -> Decision:
-    return Decision("ping_pong", "two warpgroups alternate", "one multiplies while the other computes")
+PING_PONG = Decision("ping_pong", "two warpgroups alternate", "one multiplies while the other computes")
 
 
 # Reasons with numbers or names in their gaps are filled in by `format`.
@@ -290,22 +279,10 @@ NO_SHARED_OPERANDS = "{} has no instruction that multiplies operands shared by a
 ACCUMULATORS_TOO_SMALL = "{} sub-tiles of an accumulator would be too small for wgmma"
 TILES_TOO_SMALL = "tiles are too small for {} sub-tiles"
 TOO_MUCH_TO_EXCHANGE = "CTAs would exchange {} elements"
-
-
-def needs_whole_tile(opcode: str, span: Span) -> str:
-    return f"{opcode} in line {span.line} needs the whole tile"
-
-
-def cut_along_two_axes(name: str) -> str:
-    return f"{name or 'a tile'} would have to be cut along two axes"
-
-
-def orders_whole_block(opcode: str, span: Span) -> str:
-    return f"the {opcode} in line {span.line} orders all accesses of its block"
-
-
-def accessed_in_two_ways(array: str, opcode: str, span: Span) -> str:
-    return f"{array or 'an array'} is also accessed in another way than by the {opcode} in line {span.line}"
+NEEDS_WHOLE_TILE = "{} in line {} needs the whole tile"
+CUT_ALONG_TWO_AXES = "{} would have to be cut along two axes"
+ORDERS_WHOLE_BLOCK = "the {} in line {} orders all accesses of its block"
+ACCESSED_IN_TWO_WAYS = "{} is also accessed in another way than by the {} in line {}"
 
 
 # ---- why not: TMA -----------------------------------------------------------------------------------------------
@@ -357,7 +334,7 @@ FEW_BYTES_SIDE_BY_SIDE = "only {} contiguous bytes"
 # ---- numbers and names ------------------------------------------------------------------------------------------
 
 # What has no name in the kernel.
-A_LOAD, AN_OPERAND, AN_ARRAY = "a load", "an operand", "an array"
+A_LOAD, AN_OPERAND, AN_ARRAY, A_TILE = "a load", "an operand", "an array", "a tile"
 
 
 def kib(size: int) -> str:

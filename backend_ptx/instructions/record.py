@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
 from tilewright.backend_ptx.llvm.builder import Builder, Val
+from tilewright.backend_ptx.llvm.constants import type_text
+from tilewright.backend_ptx.llvm.emitter import Kind
+from tilewright.backend_ptx.llvm.values import Recast
 
 # The inline-assembly constraint of each LLVM type that a register can hold.
 REGISTER: Final[Mapping[str, str]] = {
@@ -16,9 +19,18 @@ REGISTER: Final[Mapping[str, str]] = {
 }
 
 
+# Types beside that of an operand which fill a register as it does: floats, and pairs of narrow ones.
+FILLING: Final = frozenset(("half", "bfloat", "float", "double", "<2 x half>", "<2 x bfloat>"))
+
+
 def braced(first: int, count: int) -> str:
     """Some operands in a row, as a vector in the assembly text."""
     return "{" + ", ".join(f"${first + i}" for i in range(count)) + "}"
+
+
+def _together(types: Sequence[str]) -> str:
+    """Several values as one."""
+    return "void" if not types else types[0] if len(types) == 1 else "{ " + ", ".join(types) + " }"
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,21 +83,32 @@ class Instruction:
     @cached_property
     def result(self) -> str:
         """The LLVM type that the call returns: void, the one result, or a struct."""
-        if not self.results:
-            return "void"
-        return self.results[0] if len(self.results) == 1 else "{ " + ", ".join(self.results) + " }"
+        return _together(self.results)
 
     def emit(self, b: Builder, *args: Val) -> tuple[Val, ...]:
-        """Append the instruction to `b`; the arguments are scalars of exactly the types `operands`."""
+        """Append the instruction to `b`; the arguments are scalars of exactly the types `operands`.
+
+        Of a `Recast`, the asm takes the other value if that fills the same register, and the result that is tied to it
+        has its type: a float that is loaded and stored is never an integer in between.
+        """
         given = tuple([a.type for a in args])
         assert given == self.operands, f"{self.name}: operands {given}, expected {self.operands}"
+        kinds: list[Kind] = [(t, 0) for t in self.results]
+        taken, result, tied = args, self.result, False
+        if Recast in set(map(type, args)):
+            taken = tuple([a.source if type(a) is Recast and a.source.type in FILLING else a for a in args])
+            like = {out: taken[i] for i, out in self.tied.items() if taken[i] is not args[i]}
+            tied = bool(like)
+            kinds = [(like[i].elem, like[i].n) if i in like else kind for i, kind in enumerate(kinds)]
+            result = _together([type_text(*kind) for kind in kinds])
         value = b.asm(
-            self.asm, self.constraints, [args[i] for i in self.order], self.result, convergent=self.convergent,
+            self.asm, self.constraints, [taken[i] for i in self.order], result, convergent=self.convergent,
             memory=self.memory, pure=not (self.memory or self.ordered),
         )
         if value is None:
             return ()
-        return (value,) if len(self.results) == 1 else b.members(value, self.results)
+        out = b.members(value, kinds) if len(kinds) > 1 else (Val(*kinds[0], value.text),)
+        return tuple([b.bitcast(v, t, 0) for v, t in zip(out, self.results, strict=True)]) if tied else out
 
     def emit1(self, b: Builder, *args: Val) -> Val:
         """`emit` of an instruction with one result."""

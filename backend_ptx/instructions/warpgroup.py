@@ -47,6 +47,7 @@ class Kind:
         return n // 2 // self.per_register
 
 
+FENCE = "wgmma.fence.sync.aligned;"
 KINDS: dict[str, Kind] = {
     "bf16": Kind(16, "f32", "bf16", "bf16"), "f16": Kind(16, "f32", "f16", "f16"),
     "f16acc": Kind(16, "f16", "f16", "f16", "i32", 2), "tf32": Kind(8, "f32", "tf32", "tf32"),
@@ -65,8 +66,11 @@ def valid_n(n: int, kind: str) -> bool:
 
 
 @cache
-def wgmma(n: int, kind: str, a_trans: bool | None = False, b_trans: bool = False, steps: int = 1) -> Instruction:
-    """Accumulators [64, n] += A B, `steps` times.
+def wgmma(
+    n: int, kind: str, a_trans: bool | None = False, b_trans: bool = False, steps: int = 1, fenced: bool = False,
+) -> Instruction:
+    """Accumulators [64, n] += A B, `steps` times. `fenced`: after a `wgmma.fence`, which orders it behind what wrote
+    the registers that it takes.
 
     Operands: the accumulators (tied to the results), per step the descriptors of A and of B, then i32 scale_d (0: the
     first step ignores the accumulators). `trans`: rows of the operand in memory run along m (n), not along k; None: A
@@ -84,51 +88,40 @@ def wgmma(n: int, kind: str, a_trans: bool | None = False, b_trans: bool = False
     for first in range(len(accumulators), len(accumulators) + (len(a) + 1) * steps, len(a) + 1):
         operands.append(f"{f'${first}' if shared_a else braced(first, len(a))}, ${first + len(a)}")
     return _Record(
-        f"wgmma.{'ss' if shared_a else 'rs'}.m{M}n{n}k{found.k}.{kind}.{''.join(flags)}.x{steps}",
-        _steps(found, n, operands, flags), accumulators + (*a, "i64") * steps + ("i32",), accumulators, "wgmma",
-        {"n": n, "kind": kind, "a_trans": bool(a_trans), "b_trans": b_trans, "steps": steps, "shared_a": shared_a},
+        f"wgmma.{'ss' if shared_a else 'rs'}.m{M}n{n}k{found.k}.{kind}.{''.join(flags)}.x{steps}{'.fenced' * fenced}",
+        _steps(found, n, operands, flags, FENCE if fenced else ""),
+        accumulators + (*a, "i64") * steps + ("i32",), accumulators, "wgmma",
+        {"n": n, "kind": kind, "a_trans": bool(a_trans), "b_trans": b_trans, "steps": steps, "shared_a": shared_a,
+         "fenced": fenced},
         tied={i: i for i in range(len(accumulators))}, ptx=found.ptx,
     )
 
 
-def _steps(kind: Kind, n: int, operands: list[str], flags: list[str]) -> str:
-    """The assembly: one instruction per step. The first obeys scale_d, which comes last; the others always add."""
+def _steps(kind: Kind, n: int, operands: list[str], flags: list[str], fence: str) -> str:
+    """The assembly: one instruction per step, after a fence if there is one. The first obeys scale_d, which comes last;
+    the others always add."""
     words = braced(0, kind.registers(n))
     head = f"wgmma.mma_async.sync.aligned.m{M}n{n}k{kind.k}.{kind.acc}.{kind.a}.{kind.b} {words}, "
     transposes = ", ".join(["", *flags]) if kind.transposes else ""
     tail = ";" if kind.integer else f", 1, 1{transposes};"
     lines = [f"{head}{o}, {'p' if i == 0 else '1'}{tail}" for i, o in enumerate(operands)]
     scale = int(operands[-1].rpartition("$")[2]) + 1
-    return f"{{ .reg .pred p; setp.ne.b32 p, ${scale}, 0; " + " ".join(lines) + " }"
+    return " ".join([f"{{ .reg .pred p; setp.ne.b32 p, ${scale}, 0;", *filter(None, (fence, *lines)), "}"])
 
 
-def _tied(name: str, text: str, meaning: str, facts: dict[str, int], floats: int, words: int) -> Instruction:
-    """`text` with registers that pass through it, so that LLVM moves none of their readers or writers over it."""
+@cache
+def wgmma_wait_tied(pending: int, floats: int, words: int = 0) -> Instruction:
+    """`wgmma.wait.{pending}` with some floats and then some i32 passing through: accumulators (or A in registers) that
+    products in flight own until this wait, so that LLVM moves none of their readers or writers over it."""
     types = ("float",) * floats + ("i32",) * words
-    return _Record(f"{name}.tied.{floats}.{words}" if types else name, text, types, types, meaning, facts,
+    name = f"wgmma.wait.{pending}" + (f".tied.{floats}.{words}" if types else "")
+    return _Record(name, f"wgmma.wait_group.sync.aligned {pending};", types, types, "wgmma_wait", {"pending": pending},
                    tied={i: i for i in range(len(types))}, ptx=80)
-
-
-@cache
-def wgmma_wait_tied(pending: int, registers: int, words: int = 0) -> Instruction:
-    """`wgmma.wait.{pending}` with `registers` floats and then `words` i32 passing through: accumulators (or A in
-    registers) that products in flight own until this wait."""
-    return _tied(f"wgmma.wait.{pending}", f"wgmma.wait_group.sync.aligned {pending};", "wgmma_wait",
-                 {"pending": pending}, registers, words)
-
-
-@cache
-def wgmma_fence_tied(registers: int, words: int = 0) -> Instruction:
-    """`wgmma.fence` with `registers` floats and then `words` i32 passing through: what the next product takes."""
-    return _tied("wgmma.fence", FENCE, "wgmma_fence", {}, registers, words)
-
-
-FENCE = "wgmma.fence.sync.aligned;"
 
 
 def records() -> Iterator[Instruction]:
     """The forms without registers; the others are made on demand."""
-    yield wgmma_fence_tied(0)
+    yield _Record("wgmma.fence", FENCE, (), (), "wgmma_fence", ptx=80)
     yield _Record("wgmma.commit", "wgmma.commit_group.sync.aligned;", (), (), "wgmma_commit", ptx=80)
     for pending in range(MAX_PENDING + 1):
         yield wgmma_wait_tied(pending, 0)

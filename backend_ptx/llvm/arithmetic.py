@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tilewright.backend_ptx.llvm.constants import BITS, type_text
-from tilewright.backend_ptx.llvm.values import Operand, Parts, Val
+from tilewright.backend_ptx.llvm.values import Operand, Parts, Recast, Val
 from tilewright.backend_ptx.llvm.vectors import Vectors
 
 _INT_FOLD: dict[str, Callable[[int, int], int]] = {
@@ -38,7 +38,7 @@ class Arithmetic(Vectors):
             return b
         if a.n and (lanes := self._lanes((a, b))):
             return self._by_lane(a.elem, [f"{op} {a.elem} {x.text}, {y.text}" for x, y in lanes])
-        return self.emit(a.elem, a.n, f"{op} {a.type} {a.text}, {b.text}")
+        return self.computed(a.elem, a.n, f"{op} {a.type} {a.text}, {b.text}")
 
     fadd, fsub, fmul, fdiv = _binary("fadd"), _binary("fsub"), _binary("fmul"), _binary("fdiv")
     add, sub, mul = _binary("add"), _binary("sub"), _binary("mul")
@@ -47,7 +47,7 @@ class Arithmetic(Vectors):
     shl, lshr, ashr = _binary("shl"), _binary("lshr"), _binary("ashr")
 
     def fneg(self, a: Val) -> Val:
-        return self.emit(a.elem, a.n, f"fneg {a.type} {a.text}")
+        return self.computed(a.elem, a.n, f"fneg {a.type} {a.text}")
 
     def fma(self, a: Operand, b: Operand, c: Operand) -> Val:
         """a * b + c with one rounding."""
@@ -58,19 +58,19 @@ class Arithmetic(Vectors):
     def icmp(self, predicate: str, a: Operand, b: Operand) -> Val:
         """`eq ne slt sle sgt sge ult ule ugt uge`; the result is i1."""
         a, b = self._pair(a, b)
-        return self.emit("i1", a.n, f"icmp {predicate} {a.type} {a.text}, {b.text}")
+        return self.computed("i1", a.n, f"icmp {predicate} {a.type} {a.text}, {b.text}")
 
     def fcmp(self, predicate: str, a: Operand, b: Operand) -> Val:
         """`oeq olt ... une uno ord`; the result is i1."""
         a, b = self._pair(a, b)
-        return self.emit("i1", a.n, f"fcmp {predicate} {a.type} {a.text}, {b.text}")
+        return self.computed("i1", a.n, f"fcmp {predicate} {a.type} {a.text}, {b.text}")
 
     def select(self, condition: Val, a: Operand, b: Operand) -> Val:
         """Element by element `condition ? a : b`; a scalar condition chooses whole vectors."""
         a, b = self._pair(a, b)
         if condition.const is not None:
             return a if condition.const else b
-        return self.emit(a.elem, a.n, f"select {condition}, {a}, {b}")
+        return self.computed(a.elem, a.n, f"select {condition}, {a}, {b}")
 
     def cast(self, op: str, v: Val, elem: str) -> Val:
         """`op` is LLVM's word: trunc zext sext fptrunc fpext fptosi fptoui sitofp uitofp ptrtoint."""
@@ -82,18 +82,20 @@ class Arithmetic(Vectors):
         pieces = self._registers(v, elem)
         if len(pieces) > 1:
             return self.vector([self.cast(op, piece, elem) for piece in pieces])
-        return self.emit(elem, v.n, f"{op} {v} to {type_text(elem, v.n)}")
+        return self.computed(elem, v.n, f"{op} {v} to {type_text(elem, v.n)}")
 
     def bitcast(self, v: Val, elem: str, n: int | None = None) -> Val:
         """The same bits as `elem` (and, when `n` is given, as another number of lanes)."""
         lanes = v.n if n is None else n
+        if isinstance(v, Recast):
+            v = v.source
         if v.elem == elem and v.n == lanes:
             return v
         if isinstance(v, Parts) and v.elem in BITS and elem in BITS and lanes:
             each = lanes // len(v.parts)
             if each * len(v.parts) == lanes:
                 return self.vector([self.bitcast(part, elem, each if each > 1 else 0) for part in v.parts])
-        return self.emit(elem, lanes, f"bitcast {v} to {type_text(elem, lanes)}")
+        return self._defined(Recast(self._name(), v, elem, lanes, self.dbg))
 
     def _registers(self, v: Val, elem: str) -> Sequence[Val]:
         """A vector that is known by its parts in such pieces that lanes of `elem` that share a register stay together;

@@ -48,7 +48,7 @@ class Builder(Arithmetic):
             return pointer
         if offset.const is None and pointer.elem == ADDRESS:
             pointer = self._fresh(pointer)
-        return self.emit(pointer.elem, offset.n, f"getelementptr i8, {pointer}, {offset}")
+        return self.computed(pointer.elem, offset.n, f"getelementptr i8, {pointer}, {offset}")
 
     def _fresh(self, base: Val) -> Val:
         """A base address, or a copy of it that few addresses are counted from."""
@@ -81,7 +81,7 @@ class Builder(Arithmetic):
     def start(self, label: str) -> None:
         """Place a label: what follows belongs to that block."""
         self.lines.append(f"{label}:")
-        self.block = label
+        self.block, self._computed = label, {}
 
     def br(self, label: str) -> None:
         self.raw(f"br label %{label}")
@@ -165,11 +165,12 @@ class Builder(Arithmetic):
 
         Only straight-line code from function parameters, constants and other values of the prologue.
         """
-        lines, self.lines = self.lines, self._prologue
+        outside = self.lines, self._computed
+        self.lines, self._computed = self._prologue, self._always
         try:
             yield
         finally:
-            self.lines = lines
+            self.lines, self._computed = outside
 
     # ---- text --------------------------------------------------------------------------------------------
 

@@ -35,7 +35,7 @@ def llvm_to_ptx(text: str, target: Target) -> tuple[str, dict[str, float]]:
     """
     binding = llvm_binding()
     with LOCK:
-        machine = _machine(binding, target)
+        machine = machine_of(binding, target)
         if "!llvm.dbg.cu" in text:
             _keep_places(binding)
         clock = [time.perf_counter()]
@@ -48,7 +48,7 @@ def llvm_to_ptx(text: str, target: Target) -> tuple[str, dict[str, float]]:
             raise refused(str(error), text, target) from None
         clock.append(time.perf_counter())
         with module:
-            _run_passes(binding, machine, module)
+            run_passes(binding, machine, module)
             clock.append(time.perf_counter())
             sound = llvm_defects.without_defects(binding, module, text)
             ptx = foreign.merged(ptxas_defects.without_defects(machine.emit_assembly(sound)), text)
@@ -56,16 +56,6 @@ def llvm_to_ptx(text: str, target: Target) -> tuple[str, dict[str, float]]:
     _check_resolved(ptx, target)
     stages = ("llvm parse", "llvm verify", "llvm passes", "llvm codegen")
     return ptx, {name: end - start for name, (start, end) in zip(stages, pairwise(clock), strict=True)}
-
-
-def optimised(text: str, target: Target) -> str:
-    """The text of a module after the passes: what code generation sees."""
-    binding = llvm_binding()
-    with LOCK:
-        machine = _machine(binding, target)
-        with binding.parse_assembly(text) as module:
-            _run_passes(binding, machine, module)
-            return str(module)
 
 
 def llvm_binding() -> Any:
@@ -93,7 +83,8 @@ def llvm_version() -> str:
     return f"llvmlite-{llvmlite.__version__}-llvm-{'.'.join(map(str, llvm_binding().llvm_version_info))}"
 
 
-def _machine(binding: Any, target: Target) -> Any:
+def machine_of(binding: Any, target: Target) -> Any:
+    """LLVM's for a target, which threads may use under LOCK alone."""
     key = target.name, target.ptx
     machine = _machines.get(key)
     if machine is None:
@@ -106,7 +97,7 @@ def _machine(binding: Any, target: Target) -> Any:
     return machine
 
 
-def _run_passes(binding: Any, machine: Any, module: Any) -> None:
+def run_passes(binding: Any, machine: Any, module: Any) -> None:
     """The passes must know the machine: without it LLVM does not see that NVPTX branches diverge."""
     tuning = binding.PipelineTuningOptions(speed_level=1)
     builder = binding.create_pass_builder(machine, tuning)

@@ -8,6 +8,8 @@ from functools import lru_cache
 from tilewright.backend_ptx.llvm.constants import FLOATS, const_text, int_constant, type_text
 from tilewright.backend_ptx.llvm.values import Number, Operand, Val
 
+Kind = tuple[str, int]  # the element type of a value, and its lanes (0: a scalar)
+
 # Characters of a struct type from which on it gets a name.
 LONG_TYPE = 80
 
@@ -28,6 +30,8 @@ class Emitter:
         self._places: dict[str, str] = {}  # the `dbg` of each value that was made under one
         self._next = 0
         self._labels = 0
+        self._computed: dict[str, Val] = {}  # what this block has computed, by its text
+        self._always: dict[str, Val] = {}  # and what the prologue has
         self.convergent = False  # whether some asm is
         self._base_uses: dict[str, int] = {}  # addresses by the base that they are counted from
         self._bases: dict[tuple[str, str, int], Val] = {}  # copies of a base, each in the block that it stands in
@@ -49,9 +53,6 @@ class Emitter:
         """The constant `value` with the type of `pattern`."""
         return self.const(pattern.elem, value, pattern.n)
 
-    def poison(self, elem: str, n: int = 0) -> Val:
-        return Val(elem, n, "poison")
-
     def emit(self, elem: str, n: int, text: str, dbg: str = "") -> Val:
         """Append `%new = text`, of type elem or <n x elem>; `dbg` in place of the current one."""
         self._next = number = self._next + 1
@@ -60,6 +61,14 @@ class Emitter:
             self._places[name] = dbg = dbg or self.dbg
         self.lines.append(f"  {name} = {text}{dbg}")
         return Val(elem, n, name)
+
+    def computed(self, elem: str, n: int, text: str) -> Val:
+        """`emit` of what depends on its operands alone: once in a block. LLVM finds what is computed twice, too, but
+        late, and its search for cheaper addresses takes long where there is much of it."""
+        known = self._computed.get(text) or self._always.get(text)
+        if known is None:
+            known = self._computed[text] = self.emit(elem, n, text)
+        return known
 
     def raw(self, text: str) -> None:
         """Append an instruction without a result."""
@@ -76,25 +85,16 @@ class Emitter:
 
     # ---- calls -------------------------------------------------------------------------------------------
 
-    def call(self, name: str, elem: str, args: Sequence[Val], n: int = 0) -> Val | None:
-        """Call the function or (non-overloaded) intrinsic `name`; elem "void" gives None."""
-        text = self._called(name, type_text(elem, n), args)
-        if elem == "void":
-            self.raw(text)
-            return None
-        return self.emit(elem, n, text)
+    def call(self, name: str, elem: str, args: Sequence[Val], n: int = 0) -> Val:
+        """Call the function or (non-overloaded) intrinsic `name`, which returns a value."""
+        return self.emit(elem, n, self.called(name, type_text(elem, n), args))
 
-    def _called(self, name: str, result: str, args: Sequence[Val]) -> str:
+    def called(self, name: str, result: str, args: Sequence[Val]) -> str:
+        """The text of a call, for `raw` where it returns nothing."""
         if name not in self.declares:
             params = ", ".join([a.type for a in args])
             self.declares[name] = f"declare {result} @{name}({params})"
         return f"call {result} @{name}({_listed(args)})"
-
-    def value_call(self, name: str, elem: str, args: Sequence[Val], n: int = 0) -> Val:
-        """`call` of a function without effects, which returns a value."""
-        value = self.call(name, elem, args, n)
-        assert value is not None
-        return value
 
     def asm(
         self, text: str, constraints: str, args: Sequence[Val] = (), result: str = "void", *,
@@ -125,20 +125,20 @@ class Emitter:
             return result
         return self.types.setdefault(result, f"%pack{len(self.types)}")
 
-    def members(self, aggregate: Val, elems: Sequence[str]) -> tuple[Val, ...]:
-        """The members of a struct value, scalars of these types (what an asm with several results returns)."""
+    def members(self, aggregate: Val, kinds: Sequence[Kind]) -> tuple[Val, ...]:
+        """The members of a struct value (what an asm with several results returns)."""
         start = f"extractvalue {aggregate}, "
-        return self.emit_all(elems, [f"{start}{i}" for i in range(len(elems))])
+        return self.emit_all(kinds, [f"{start}{i}" for i in range(len(kinds))])
 
-    def emit_all(self, elems: Sequence[str], texts: Sequence[str]) -> tuple[Val, ...]:
-        """`emit` of scalars of these types, one after another."""
+    def emit_all(self, kinds: Sequence[Kind], texts: Sequence[str]) -> tuple[Val, ...]:
+        """`emit` of values of these types, one after another."""
         first, dbg = self._next + 1, self.dbg
-        self._next += len(elems)
-        names = [f"%v{first + i}" for i in range(len(elems))]
+        self._next += len(kinds)
+        names = [f"%v{first + i}" for i in range(len(kinds))]
         if dbg:
             self._places.update(dict.fromkeys(names, dbg))
         self.lines.append("\n".join([f"  {name} = {text}{dbg}" for name, text in zip(names, texts, strict=True)]))
-        return tuple([Val(elem, 0, name) for elem, name in zip(elems, names, strict=True)])
+        return tuple([Val(elem, n, name) for (elem, n), name in zip(kinds, names, strict=True)])
 
 
 @lru_cache(maxsize=4096)

@@ -124,6 +124,24 @@ class Shuffled(Tracked):
         need([self.source])
 
 
+class Recast(Tracked):
+    """The bits of another value as this type, which inline assembly takes as they are (`Instruction.emit`): as `Parts`,
+    it is defined if anything else reads it."""
+
+    __slots__ = ("source", "tail")
+
+    def __init__(self, name: str, source: Val, elem: str, n: int, tail: str) -> None:
+        super().__init__(elem, n, name)
+        self.source, self.tail = source, tail
+
+    def definition(self) -> str:
+        return f"  {self.name} = bitcast {self.source} to {self.type}{self.tail}"
+
+    def need(self) -> None:
+        super().need()
+        need([self.source])
+
+
 def shuffle_text(a: Val, other: str, lanes: Sequence[int]) -> str:
     """Lanes chosen from two vectors of one type."""
     mask = f"<{', '.join([f'i32 {i}' for i in lanes])}>" if any(lanes) else "zeroinitializer"
@@ -146,7 +164,7 @@ class Definition:
 
     __slots__ = ("value",)
 
-    def __init__(self, value: Parts | Shuffled) -> None:
+    def __init__(self, value: Parts | Shuffled | Recast) -> None:
         self.value = value
 
     def __str__(self) -> str:

@@ -8,13 +8,9 @@ from typing import TypeVar
 
 from tilewright.backend_ptx.llvm.constants import suffix
 from tilewright.backend_ptx.llvm.emitter import Emitter
-from tilewright.backend_ptx.llvm.values import Definition, Parts, Shuffled, Val, chosen_parts, shuffle_text
+from tilewright.backend_ptx.llvm.values import Definition, Parts, Recast, Shuffled, Val, chosen_parts, shuffle_text
 
-# Lanes from which on vectors cost LLVM more than the lanes one by one. With fewer it saves less, but ptxas, which goes
-# by the names of registers too, makes other code: on an H200 the report's kernels then took 0.97 to 1.05 of the time.
-MANY = 64
-
-Lazy = TypeVar("Lazy", Parts, Shuffled)
+Lazy = TypeVar("Lazy", Parts, Shuffled, Recast)
 
 
 class Vectors(Emitter):
@@ -103,18 +99,19 @@ class Vectors(Emitter):
         first = args[0]
         if lanes := self._lanes(args):
             single = f"{name}.{suffix(first.elem, 0)}"
-            return self._by_lane(first.elem, [self._called(single, first.elem, lane) for lane in lanes])
-        return self.value_call(f"{name}.{suffix(first.elem, first.n)}", first.elem, args, first.n)
+            return self._by_lane(first.elem, [self.called(single, first.elem, lane) for lane in lanes])
+        whole = f"{name}.{suffix(first.elem, first.n)}"
+        return self.computed(first.elem, first.n, self.called(whole, first.type, args))
 
     def _lanes(self, vectors: Sequence[Val]) -> Sequence[tuple[Val, ...]]:
-        """The lanes of MANY or more, all known by scalars which are computed one by one; none of other vectors. Between
-        such lanes stands no vector, which LLVM would take apart."""
+        """The lanes where all are known by scalars, which are computed one by one; none of other vectors. Between such
+        lanes stands no vector, which LLVM would take apart."""
         known = [v.parts for v in vectors if isinstance(v, Parts) and not v.per and v.elem in self.lone]
-        return list(zip(*known, strict=True)) if len(known) == len(vectors) and vectors[0].n >= MANY else ()
+        return list(zip(*known, strict=True)) if len(known) == len(vectors) else ()
 
     def _by_lane(self, elem: str, texts: Sequence[str]) -> Val:
         """The vector of the scalars that these texts compute."""
-        return self.vector(self.emit_all((elem,) * len(texts), texts))
+        return self.vector(self.emit_all([(elem, 0)] * len(texts), texts))
 
     def each(self, function: Callable[..., Val], *values: Val) -> Val:
         """Apply a function of scalars lane by lane (for intrinsics and asm that have no vector form)."""

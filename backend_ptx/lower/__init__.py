@@ -1,5 +1,5 @@
 """Lowering of Tile IR with layouts to LLVM text: one function per op, found by the op's class."""
 
-from tilewright.backend_ptx.lower.function import emit_function, lower_function
+from tilewright.backend_ptx.lower.function import emit_function
 
-__all__ = ["emit_function", "lower_function"]
+__all__ = ["emit_function"]

@@ -9,7 +9,7 @@ from functools import reduce
 from tilewright.backend_ptx.instructions.memory import REGISTER_TYPE, width_name
 from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.llvm.builder import Builder, Val
-from tilewright.backend_ptx.llvm.constants import BITS, FLOATS, float_bits
+from tilewright.backend_ptx.llvm.constants import BITS
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.fragments import ArrayRef
 
@@ -188,8 +188,11 @@ def from_memory(b: Builder, value: Val, elem: str) -> Val:
 def _to_words(b: Builder, value: Val, size: int, count: int) -> list[Val]:
     """The registers of `size` bytes that hold a vector (a single byte widened to 16 bits)."""
     word = REGISTER_TYPE[size]
+    if value.const is not None and value.is_float:
+        lanes = size // elem_bytes(value.elem)
+        return [b.bitcast(b.const(value.elem, value.const, lanes if lanes > 1 else 0), word, 0)] * count
     if value.const is not None:
-        return [b.const(word, constant_word(value.elem, value.const, size))] * count
+        return [b.const(word, constant_word(value.elem, int(value.const), size))] * count
     if size == 1:
         return [b.cast("zext", b.extract(value, 0), word)]
     if value.n == count:
@@ -205,8 +208,7 @@ def _from_words(b: Builder, words: tuple[Val, ...], elem: str, lanes: int) -> Va
     return b.bitcast(words[0] if len(words) == 1 < lanes else b.vector(words), elem, lanes)
 
 
-def constant_word(elem: str, value: float | int, size: int) -> int:
-    """The bits of a register of `size` bytes that is full of the constant."""
+def constant_word(elem: str, value: int, size: int) -> int:
+    """The bits of a register of `size` bytes that is full of an integer."""
     own = elem_bytes(elem)
-    bits = float_bits(elem, value) if elem in FLOATS else int(value) & (1 << 8 * own) - 1
-    return int.from_bytes(bits.to_bytes(own, "little") * max(1, size // own), "little")
+    return int.from_bytes((value & (1 << 8 * own) - 1).to_bytes(own, "little") * max(1, size // own), "little")

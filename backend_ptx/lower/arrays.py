@@ -46,7 +46,7 @@ def in_grid(ctx: Context) -> Val | None:
 
 
 def _grid_size(ctx: Context, axis: int) -> Val:
-    return ctx.param(ctx.abi.position("grid", -1, axis))
+    return ctx.argument("grid", -1, axis)
 
 
 @lower(ops.NumBlocks)

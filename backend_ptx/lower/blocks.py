@@ -23,12 +23,12 @@ from tilewright.tileir.types import TileType
 
 
 def lower_block(ctx: Context, block: Block) -> None:
-    """Emit the ops of a block except its terminator."""
+    """Emit the ops of a block except its terminator, and except those whose results are known from before."""
     done = 0
     for number, op in enumerate(block.ops):
         if op.terminator:
             return
-        if number < done:
+        if number < done or (op.results and op.results[0] in ctx):
             continue
         run, between = run_from(ctx, block.ops, number)
         done = number + max(1, len(run) + len(between))

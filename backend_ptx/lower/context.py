@@ -40,6 +40,7 @@ class Context(Compilation):
     ) -> None:
         super().__init__(function, target)
         self.abi = abi
+        self._places = {(p.kind, p.argument, p.axis): place for place, p in enumerate(abi.params)}
         self.warps = warps
         self.teams = 1
         self.all_warps = function.plan.all_warps
@@ -78,6 +79,10 @@ class Context(Compilation):
     def param(self, position: int) -> Val:
         """A parameter of the kernel, as it was passed."""
         return Val(self.abi.params[position].llvm_type, 0, f"%{param_name(position)}")
+
+    def argument(self, kind: str, number: int, axis: int = -1) -> Val:
+        """The parameter that carries this part of an argument."""
+        return self.param(self._places[kind, number, axis])
 
     def layout(self, value: Value) -> Layout:
         """The layout of a tile. A scalar lies in one register of every thread."""
@@ -132,7 +137,7 @@ class Context(Compilation):
 
     def special_register(self, name: str) -> Val:
         """A register such as tid.x or ctaid.y, read once."""
-        return self.once(name, lambda b: b.value_call(f"llvm.nvvm.read.ptx.sreg.{name}", "i32", []))
+        return self.once(name, lambda b: b.call(f"llvm.nvvm.read.ptx.sreg.{name}", "i32", []))
 
     def once(self, key: Any, make: Any) -> Val:
         """`make(b)`, emitted in the prologue the first time; it may use kernel parameters and other such values."""

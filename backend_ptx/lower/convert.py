@@ -129,7 +129,7 @@ def float_to_int(b: Builder, v: Val, dest: DType) -> Val:
     v = extended(b, v)
     wide = "i64" if dest.bitwidth == 64 else "i32"
     name = f"llvm.nvvm.{v.elem[0]}2{directed.int_word(wide, dest.is_signed)}.rz"
-    value = b.each(lambda x: b.value_call(name, wide, [x]), v)
+    value = b.each(lambda x: b.call(name, wide, [x]), v)
     if v.elem == "double" or wide == "i64":
         value = b.select(isnan(b, v), b.like(value, 0), value)
     if dest.bitwidth < 32:

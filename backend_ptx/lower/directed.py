@@ -55,14 +55,14 @@ def round_to_nearest(b: Builder, v: Val, elem: str) -> Val:
 
 def round_to_odd(b: Builder, v: Val) -> Val:
     """float64 to float32: toward zero, then the last bit set if anything was lost."""
-    chopped = b.each(lambda x: b.value_call("llvm.nvvm.d2f.rz", "float", [x]), v)
+    chopped = b.each(lambda x: b.call("llvm.nvvm.d2f.rz", "float", [x]), v)
     return _odd(b, chopped, b.fcmp("ueq", b.cast("fpext", chopped, "double"), v))
 
 
 def int_to_odd(b: Builder, v: Val, signed: bool) -> Val:
     """i32 or i64 to float32, rounded to odd."""
     name = f"llvm.nvvm.{int_word(v.elem, signed)}2f.rz"
-    chopped = b.each(lambda x: b.value_call(name, "float", [x]), v)
+    chopped = b.each(lambda x: b.call(name, "float", [x]), v)
     # Rounding toward zero never leaves the range, so the way back is exact.
     return _odd(b, chopped, b.icmp("eq", b.cast("fptosi" if signed else "fptoui", chopped, v.elem), v))
 

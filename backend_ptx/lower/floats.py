@@ -178,6 +178,6 @@ def widened_again(b: Builder, value: Val, number: int) -> Val:
     place of 95."""
     pairs = b.shuffle(value, range(value.n) if value.n > 1 else (0, 0))
     words, zero, variant = b.bitcast(pairs, "i32", pairs.n // 2), b.const("i32", 0), 0x11 * (number % 4)
-    made = [b.value_call("llvm.nvvm.prmt", "i32", [b.extract(words, i), zero, b.const("i32", selector + variant)])
+    made = [b.call("llvm.nvvm.prmt", "i32", [b.extract(words, i), zero, b.const("i32", selector + variant)])
             for i in range(words.n) for selector in (0x1044, 0x3244)]
     return b.shuffle(b.bitcast(b.vector(made), "float"), range(value.n))

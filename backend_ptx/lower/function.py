@@ -23,23 +23,12 @@ from tilewright.backend_ptx.resources.occupancy import AIM, STEP, register_cap, 
 from tilewright.backend_ptx.resources.registers import LONG, MARGIN, estimated_registers
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.effects import changing_arrays
-from tilewright.tileir.core import Function, Value, clone_function
+from tilewright.tileir.analysis.uses import read_from_outside
+from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.diagnostics import NO_SPAN
 from tilewright.tileir.passes.project import initial_ops, project
 from tilewright.tileir.plan import Role
-from tilewright.tileir.types import ArrayType, ListType
-
-
-def lower_function(function: Function, target: Target) -> Lowered:
-    """Run the backend's passes on a copy of `function` and emit LLVM text for `target`.
-
-    Raises TileUnsupportedFeatureError for what the target cannot do.
-    """
-    from tilewright.backend_ptx.pipeline import run_passes
-
-    function = clone_function(function)
-    run_passes(function, target)
-    return emit_function(function, target)
+from tilewright.tileir.types import ArrayType, ListType, TileType
 
 
 def emit_function(function: Function, target: Target) -> Lowered:
@@ -65,9 +54,13 @@ def emit_function(function: Function, target: Target) -> Lowered:
                    dependent=function.plan.dependent, looped=function.plan.looped, packed=function.plan.packed)
 
 
-def _emit_body(ctx: Context, written: frozenset[int]) -> None:
+def _take_arguments(ctx: Context, written: frozenset[int]) -> None:
     for number, value in enumerate(ctx.function.params):
         ctx.set(value, _argument(ctx, number, value, number not in written))
+
+
+def _emit_body(ctx: Context, written: frozenset[int]) -> None:
+    _take_arguments(ctx, written)
     if any(isinstance(op, TakeTurn) for op in ctx.function.walk()):
         start_turns(ctx)
     with ctx.b.when(in_grid(ctx), "block"):
@@ -84,11 +77,11 @@ def _emit_roles(ctx: Context, written: frozenset[int]) -> None:
         assert op.barriers.op is not None
         lowering_of(op.barriers.op)(ctx, op.barriers.op)
     init_mbarriers(ctx, initial)
+    parts, last = _parts(ctx, written)
     consume, other = b.label("consume"), b.label("others")
     produce, leave = [b.label("produce") for _ in others], b.label("leave")
     b.cbr(b.icmp("ult", ctx.tid, 32 * main.warps), consume, other)
     b.start(other)
-    parts = [ctx.part(project(ctx.function, role.name), role.name) for role in others]
     for role, part, label in zip(others, parts, produce, strict=True):
         if role is not others[-1]:
             mine, other = b.label("role"), b.label("others")
@@ -105,7 +98,36 @@ def _emit_roles(ctx: Context, written: frozenset[int]) -> None:
         _emit_body(part, written)
     b.start(consume)
     _set_registers(ctx, "inc", main)
-    _emit_body(ctx.part(project(ctx.function, main.name), main.name), written)
+    _emit_body(last, written)
+
+
+def _parts(ctx: Context, written: frozenset[int]) -> tuple[list[Context], Context]:
+    """The contexts of the other roles, and that of the main one. Numbers that several compute from arguments and the
+    place in the grid are emitted here, once for all; not where they may depend on the team of the warps that ask."""
+    roles = ctx.function.plan.roles
+    copies: list[dict[Value, Value]] = [{} for _ in roles]
+    parts = [ctx.part(project(ctx.function, role.name, found), role.name)
+             for role, found in zip(roles, copies, strict=True)]
+    kept = [set(part.function.body.ops) for part in parts]
+    if ctx.function.plan.teams == 1:
+        _take_arguments(ctx, written)
+    numbers = filter(_is_number, ctx.function.body.ops) if ctx.function.plan.teams == 1 else ()
+    for op in numbers:
+        users = [(part, found) for part, found, ops in zip(parts, copies, kept, strict=True)
+                 if found[op.results[0]].owner in ops]
+        if len(users) > 1 and all(v in ctx for v in read_from_outside(op)):
+            ctx.locate(op.span)
+            lowering_of(op)(ctx, op)
+            for part, found in users:
+                for result in op.results:
+                    part.set(found[result], ctx[result])
+    return parts[1:], parts[0]
+
+
+def _is_number(op: Op) -> bool:
+    """Whether an op gives scalars and does nothing else."""
+    scalars = all(isinstance(v.type, TileType) and not v.type.shape for v in op.results)
+    return bool(op.results) and scalars and not (op.effectful or any(inner.effectful for inner in op.inside()))
 
 
 def _set_registers(ctx: Context, way: str, role: Role) -> None:
@@ -146,7 +168,7 @@ def min_blocks(function: Function, target: Target) -> int:
 
 def _argument(ctx: Context, number: int, value: Value, read_only: bool) -> Fragment:
     def param(kind: str, axis: int = -1) -> Val:
-        return ctx.param(ctx.abi.position(kind, number, axis))
+        return ctx.argument(kind, number, axis)
 
     type = value.type
     if isinstance(type, ListType):

@@ -22,7 +22,7 @@ def from_f32(b: Builder, dtype: DType, v: Val, target: Target, rounding: Roundin
     name = f"llvm.nvvm.ff.to.{_WORD[dtype]}x2.rn"
 
     def pair(low: Val, high: Val) -> Val:
-        return b.value_call(name, "i16", [high, low])
+        return b.call(name, "i16", [high, low])
 
     if v.n < 2:
         return b.cast("trunc", b.each(lambda x: pair(x, x), v), "i8")
@@ -39,7 +39,7 @@ def to_float(b: Builder, dtype: DType, v: Val, target: Target) -> Val:
     name = f"llvm.nvvm.{_WORD[dtype]}x2.to.f16x2.rn"
 
     def pair(bits: Val) -> Val:
-        return b.value_call(name, "half", [bits], 2)
+        return b.call(name, "half", [bits], 2)
 
     if v.n < 2:
         return b.each(lambda bits: b.extract(pair(bits), 0), b.cast("zext", v, "i16"))

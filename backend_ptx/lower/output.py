@@ -54,7 +54,7 @@ def assert_(ctx: Context, op: ops.Assert) -> None:
     b.start(report)
     for text, values in _pieces(ctx, op, op.lines):
         _call(ctx, text, values)
-    b.call("llvm.trap", "void", [])
+    b.raw(b.called("llvm.trap", "void", []))
     b.raw("unreachable")
     b.start(leave)
     b.ret()

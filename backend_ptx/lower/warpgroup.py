@@ -6,13 +6,10 @@ by constants, so that ptxas keeps them in uniform registers.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice, product
 
 from tilewright.backend_ptx.instructions import warpgroup as records
-from tilewright.backend_ptx.instructions.record import Instruction
 from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.layouts.bulk import bulk_layout
 from tilewright.backend_ptx.layouts.fragments import warpgroup_fragment
@@ -151,16 +148,15 @@ def wgmma(ctx: Context, op: ops.Wgmma) -> None:
         a_start = _descriptor(ctx, op.a, left, first_row, ROWS if wm else 0)
     else:
         words = _fragments(ctx, op)
-    record = records.wgmma(width, op.kind, left.transposed if left else None, right.transposed, len(steps))
     sums, pack = _registers(ctx, op.acc, kind.per_register)
     fresh = isinstance(op.acc.op, Constant) and op.acc.op.value == 0
+    computed = not fresh and not _in_registers(op.acc)
+    record = records.wgmma(
+        width, op.kind, left.transposed if left else None, right.transposed, len(steps), fenced=computed)
     if fresh:  # the first step does not read them
-        sums = [b.poison(r.elem) for r in sums]
+        sums = [Val(r.elem, 0, "poison") for r in sums]
+    if not computed:
         instruction("wgmma.fence").emit(b)
-    elif _in_registers(op.acc):
-        instruction("wgmma.fence").emit(b)
-    else:
-        sums = _tied(ctx, records.wgmma_fence_tied, sums)
     count = width // 2 // kind.per_register
     for number, (block, column) in enumerate(product(range(rows // ROWS), range(0, columns, width))):
         row = block * (ROWS << wm)
@@ -179,7 +175,7 @@ def wgmma(ctx: Context, op: ops.Wgmma) -> None:
 
 def _in_registers(acc: Value) -> bool:
     """Whether an accumulator is what a block starts with, or what a product or wait left: LLVM has nothing to compute
-    there that it might move below the fence. Tying 128 registers costs it 3 ms."""
+    there that it might move below a fence of its own."""
     return acc.op is None or isinstance(acc.op, (ops.Wgmma, ops.WgmmaWait))
 
 
@@ -233,11 +229,12 @@ def _vector(ctx: Context, registers: list[Val], elem: str) -> Val:
     return value if value.elem == elem else ctx.b.bitcast(value, elem, value.n * (2 if elem == "half" else 1))
 
 
-def _tied(ctx: Context, record: Callable[[int, int], Instruction], registers: list[Val]) -> list[Val]:
-    """Registers after they pass through a fence or wait, whose operands are floats first and then words."""
+def _tied(ctx: Context, pending: int, registers: list[Val]) -> list[Val]:
+    """Registers after they pass through a wait, whose operands are floats first and then words."""
     order = sorted(range(len(registers)), key=lambda i: registers[i].elem != "float")
     floats = sum(r.elem == "float" for r in registers)
-    passed = record(floats, len(registers) - floats).emit(ctx.b, *(registers[i] for i in order))
+    record = records.wgmma_wait_tied(pending, floats, len(registers) - floats)
+    passed = record.emit(ctx.b, *(registers[i] for i in order))
     after = dict(zip(order, passed, strict=True))
     return [after[i] for i in range(len(registers))]
 
@@ -254,7 +251,6 @@ def wgmma_wait(ctx: Context, op: ops.WgmmaWait) -> None:
         found, elem = _registers(ctx, acc, 2 if ctx[acc].elem == "half" else 1)
         registers += found
         parts.append((len(found), elem))
-    after = _tied(ctx, partial(records.wgmma_wait_tied, op.pending), registers)
-    rest = iter(after)
+    rest = iter(_tied(ctx, op.pending, registers))
     for result, (count, elem) in zip(op.results, parts, strict=True):
         ctx.set(result, _vector(ctx, list(islice(rest, count)), elem))

@@ -24,7 +24,7 @@ def rounded(b: Builder, word: str, mode: RoundingMode, ftz: bool, *operands: Val
     name = f"llvm.nvvm.{word}.{_NAMES[mode]}{'.ftz' if ftz else ''}"
     if mode is not RoundingMode.FULL:  # which is for float alone
         name += ".d" if elem == "double" else ".f"
-    return b.each(lambda *lane: b.value_call(name, elem, lane), *operands)
+    return b.each(lambda *lane: b.call(name, elem, lane), *operands)
 
 
 def _nearest(b: Builder, word: str, operands: tuple[Val, ...]) -> Val:

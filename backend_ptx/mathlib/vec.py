@@ -103,7 +103,7 @@ class Vec:
 
     def lanewise(self, name: str, *more: Any) -> Vec:
         """An intrinsic of scalars with a result of the same type (llvm.nvvm.*), lane by lane."""
-        call = partial(self.b.value_call, name, self.elem)
+        call = partial(self.b.call, name, self.elem)
         return Vec(self.b, self.b.each(lambda *lane: call(lane), *self._with(more)))
 
     def max(self, other: Any) -> Vec:

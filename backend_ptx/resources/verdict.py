@@ -72,4 +72,5 @@ def of_error(error: TileCompilerExecutionError) -> Rejection | None:
 
 def of_overflow(error: OutOfSharedMemory) -> Rejection:
     """The rejection of a plan that was never assembled."""
-    return Rejection(Shortage.SHARED, decisions.too_much_shared(error.excess), error.excess, error=error)
+    words = decisions.TOO_MUCH_SHARED.format(decisions.kib(error.excess))
+    return Rejection(Shortage.SHARED, words, error.excess, error=error)

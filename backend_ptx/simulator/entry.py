@@ -8,12 +8,12 @@ from typing import Any, Protocol, Unpack
 import numpy as np
 
 from tilewright.backend_ptx.abi import AbiParam, Lowered
-from tilewright.backend_ptx.lower import lower_function
+from tilewright.backend_ptx.lower import emit_function
 from tilewright.backend_ptx.map_records import TensorMapSpec
 from tilewright.backend_ptx.simulator.launch import AddressTable, Grid, Options, simulate_text, three
 from tilewright.backend_ptx.simulator.memory.tensor_map import TensorMapArgument, TensorMapTable
 from tilewright.backend_ptx.targets import Target, get_target
-from tilewright.tileir.core import Function
+from tilewright.tileir.core import Function, clone_function
 
 Args = Sequence[Any]
 # CTAs that loop over the blocks of a launch: the fewest that differ, and some have several blocks.
@@ -80,6 +80,18 @@ def simulate(
     return code.lowered
 
 
+def lower_function(function: Function, target: Target) -> Lowered:
+    """Run the backend's passes on a copy of `function` and emit LLVM text for `target`.
+
+    Raises TileUnsupportedFeatureError for what the target cannot do.
+    """
+    from tilewright.backend_ptx.pipeline import run_passes
+
+    function = clone_function(function)
+    run_passes(function, target)
+    return emit_function(function, target)
+
+
 def simulate_function(
     function: Function, grid: Grid, args: Args, target: str, **options: Unpack[Options]
 ) -> Lowered:
@@ -97,9 +109,15 @@ def simulate_lowered(lowered: Lowered, grid: Grid, args: Args, **options: Unpack
 
 def simulate_optimised(lowered: Lowered, grid: Grid, args: Args, target: str, **options: Unpack[Options]) -> None:
     """As `simulate_lowered`, for what LLVM's passes make of the code."""
-    from tilewright.backend_ptx.llvm.compile import optimised
+    from tilewright.backend_ptx.llvm.compile import LOCK, llvm_binding, machine_of, run_passes
 
-    _simulate(lowered, optimised(lowered.llvm_text, get_target(target)), grid, args, options, strict=False)
+    binding = llvm_binding()
+    with LOCK:
+        machine = machine_of(binding, get_target(target))
+        with binding.parse_assembly(lowered.llvm_text) as module:
+            run_passes(binding, machine, module)
+            text = str(module)
+    _simulate(lowered, text, grid, args, options, strict=False)
 
 
 def _simulate(lowered: Lowered, text: str, grid: Grid, args: Args, options: Options, strict: bool) -> None:

@@ -155,13 +155,13 @@ def _without_padding(lines: Sequence[SassLine]) -> list[SassLine]:
 
 def _with_multiplies(lines: Sequence[SassLine], ptx: Sequence[str]) -> list[SassLine]:
     """ptxas gives HGMMA no line, so that it shows the one of whatever was scheduled above it. The MMAs after a
-    WARPGROUP.ARRIVE are those behind its wgmma.fence in the PTX, in the same order."""
+    WARPGROUP.ARRIVE are those behind its wgmma.fence in the PTX, or in one text with it, in the same order."""
     multiplies = [number for number, line in enumerate(ptx, 1) for _ in range(line.count("wgmma.mma_async"))]
     out: list[SassLine] = []
     coming: list[int] = []
     for line in lines:
         if line.opcode == "WARPGROUP" and "ARRIVE" in line.text:
-            coming = [number for number in multiplies if number > line.ptx]
+            coming = [number for number in multiplies if number >= line.ptx]
         if line.opcode in ("HGMMA", "IGMMA", "QGMMA", "BGMMA") and coming:
             line = replace(line, ptx=coming.pop(0))
         out.append(line)

@@ -31,7 +31,7 @@ class LinkedFunction(DeviceFunction):
         raise NotImplementedError
 
     def emit(self, builder: Any, *lanes: Any) -> Any:
-        return builder.value_call(self.symbol, llvm_type(self.result), lanes)
+        return builder.call(self.symbol, llvm_type(self.result), lanes)
 
     def called_by(self, llvm_text: str) -> bool:
         return f"@{self.symbol}(" in llvm_text

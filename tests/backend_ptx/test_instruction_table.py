@@ -16,7 +16,7 @@ MADE = [
       for n, how, steps in ((8, (), 1), (16, (None,), 2))),
     *(warpgroup.wgmma(16, "bf16", a, b, 4) for a in (False, True) for b in (False, True)),
     warpgroup.wgmma(24, "f16", None, True, 4),
-    warpgroup.wgmma_wait_tied(0, 4), warpgroup.wgmma_wait_tied(1, 2, 3), warpgroup.wgmma_fence_tied(3, 2),
+    warpgroup.wgmma_wait_tied(0, 4), warpgroup.wgmma_wait_tied(1, 2, 3), warpgroup.wgmma(8, "bf16", fenced=True),
 ]
 
 

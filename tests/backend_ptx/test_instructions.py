@@ -23,7 +23,8 @@ WGMMA = [
       for kind, n, steps in zip(warpgroup.KINDS, (256, 64, 8, 16, 32, 96) * 2, (2, 1, 4) * 4, strict=True)),
     *(warpgroup.wgmma(64, "bf16", a, b, 2) for a in (False, True) for b in (False, True)),
     warpgroup.wgmma(176, "f16", None, True, 4),
-    warpgroup.wgmma_wait_tied(0, 32), warpgroup.wgmma_wait_tied(1, 16, 8), warpgroup.wgmma_fence_tied(32, 4),
+    warpgroup.wgmma_wait_tied(0, 32), warpgroup.wgmma_wait_tied(1, 16, 8),
+    warpgroup.wgmma(64, "bf16", None, steps=2, fenced=True),
 ]
 RECORDS = [*instructions().values(), *WGMMA]
 NEEDS = sorted({(r.sm, r.exact, r.ptx) for r in RECORDS})

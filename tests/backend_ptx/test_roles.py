@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -77,6 +78,15 @@ def test_each_op_is_somebodys(name: str) -> None:
     io = [op.opcode for op in function.walk() if op.effects().io]
     kept = [op.opcode for part in parts.values() for op in part.walk() if op.effects().io]
     assert sorted(io) == sorted([*kept, *(op.opcode for op in initial_ops(function))])
+
+
+def test_numbers_of_several_roles_are_computed_once() -> None:
+    """Trip counts are divided for by all threads before the roles part, unless they are teams of warps."""
+    function = compiled(CASES["attention-causal"])
+    divisions = re.findall(r"= (sdiv .*)", emit_function(function, TARGET).llvm_text)
+    assert divisions and len(set(divisions)) == len(divisions)
+    function.plan.teams = 2
+    assert len(re.findall(r"= sdiv ", emit_function(function, TARGET).llvm_text)) == 2 * len(divisions)
 
 
 def test_a_role_that_nobody_runs_is_missed() -> None:

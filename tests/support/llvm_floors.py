@@ -33,7 +33,7 @@ def refusal(cpu: str, ptx: int) -> str:
 
 def guard() -> None:
     """From here on the compiler of this process asks before it makes LLVM's record of a target."""
-    make = llvm._machine
+    make = llvm.machine_of
 
     def checked(binding: Any, target: Target) -> Any:
         why = refusal(target.name, target.ptx)
@@ -41,4 +41,4 @@ def guard() -> None:
             raise TileInternalError(f"target {target.name}: LLVM refuses its PTX version {target.ptx / 10}: {why}")
         return make(binding, target)
 
-    llvm._machine = checked
+    llvm.machine_of = checked

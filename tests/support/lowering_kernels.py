@@ -61,7 +61,7 @@ def _compile_and_exit(function: Function, target_name: str, out: Path, log: Path
     import traceback
 
     from tilewright.backend_ptx.llvm.compile import llvm_to_ptx
-    from tilewright.backend_ptx.lower import lower_function
+    from tilewright.backend_ptx.simulator.entry import lower_function
     from tilewright.backend_ptx.targets import get_target
 
     handle = os.open(log, os.O_CREAT | os.O_WRONLY)

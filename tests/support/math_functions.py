@@ -26,7 +26,7 @@ def run(name: str, *inputs: Array, lanes: int = 0) -> Array:
     """The function of each element, as vectors of `lanes` elements a thread (0: scalars)."""
     b, each = Builder(), max(lanes, 1)
     threads = min(MOST_THREADS, -(-len(inputs[0]) // each))
-    block, thread = (b.value_call(f"llvm.nvvm.read.ptx.sreg.{word}.x", "i32", []) for word in ("ctaid", "tid"))
+    block, thread = (b.call(f"llvm.nvvm.read.ptx.sreg.{word}.x", "i32", []) for word in ("ctaid", "tid"))
     elem, size = ELEMENTS[inputs[0].dtype.name], inputs[0].itemsize
     offset = b.cast("sext", b.mul(b.add(b.mul(block, threads), thread), each * size), "i64")
     names = [*(f"in{i}" for i in range(len(inputs))), "out"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tilewright.backend_ptx.lower import lower_function
+from tilewright.backend_ptx.simulator.entry import lower_function
 from tilewright.backend_ptx.targets import get_target
 from tilewright.interp.hazards import find_hazards
 from tilewright.tileir.analysis.effects import Dependences, written_arrays

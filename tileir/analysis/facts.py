@@ -250,6 +250,7 @@ RULES: RuleTable[Rule] = RuleTable("facts", {
     functions.Neg: _neg,
     functions.Abs: _abs,
     functions.Not: _not,
+    functions.BitCount: lambda op, known: IntFact(0, op.src.type.dtype.bitwidth, 1),
     convert.Cast: _cast,
     convert.Bitcast: _bitcast,
     arrays.BlockId: lambda op, known: IntFact(0, LARGEST_GRID - 1, 1),

@@ -35,6 +35,13 @@ def all_reads(op: Op) -> list[Value]:
     return [*op.operands, *(v for inner in op.inside() for v in inner.operands)]
 
 
+def read_from_outside(op: Op) -> list[Value]:
+    """What an op and its bodies read of other ops and of blocks around it."""
+    inside = [op, *op.inside()]
+    blocks = {block for inner in inside for block in inner.blocks}
+    return [v for v in all_reads(op) if v.owner not in blocks and v.owner not in inside]
+
+
 def replace_everywhere(op: Op, new: Mapping[Value, Value]) -> None:
     """Substitute operands of an op and of its bodies."""
     op.replace_operands(new)

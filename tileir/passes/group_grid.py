@@ -54,6 +54,7 @@ from tilewright.tileir.dtypes import float32, int32, uint32
 from tilewright.tileir.ops import arith
 from tilewright.tileir.ops.arrays import BlockId, Extent, NumBlocks
 from tilewright.tileir.ops.control import If, Yield
+from tilewright.tileir.ops.math import Clz
 from tilewright.tileir.rewrite import Rewriter, rewrite
 
 # Blocks that run at once: GPUs have 84 to 170 SMs, and the group changes with the square root alone.
@@ -95,15 +96,15 @@ def group_grid(unit: Unit, tell: Callable[[Order], None]) -> Preserved:
         places = _Places(top, chosen, reads).of_axes()
 
     def rule(b: Rewriter, op: Op) -> None:
-        axis = coordinates.get(op.results[0]) if op.results else None
-        if axis is None:
+        axis = coordinates.get(op.results[0])
+        if axis is None or (places and axis not in places):  # or the slowest one, which stays
             b.keep(op)
             return
         if not places:  # the first op that divides the number of the block
             places.update(_Places(b, chosen, reads).of_rows(*op.operands))
         b.replace(op.results[0], places[axis])
 
-    rewrite(unit.function, rule)
+    rewrite(unit.function, {type(value.op): rule for value in coordinates if value.op is not None})
     unit.function.body.ops[:0] = top.block.ops
     tell(chosen)
     return NONE
@@ -156,18 +157,16 @@ class _Places:
     def of_axes(self) -> dict[int, Value]:
         """By axis, of a grid of two or three."""
         b, order = self.b, self.order
-        ids = [b.value(BlockId(axis=axis)) for axis in range(3)]
-        sizes = [b.value(NumBlocks(axis=axis)) for axis in range(3)]
-        floats = [b.cast(size, float32) for size in sizes]
-        every = self._times(self._times(floats[0], floats[1]), floats[2])
+        concerned = range(3 if 2 in (order.first, order.second) else 2)
+        ids = [b.value(BlockId(axis=axis)) for axis in concerned]
+        sizes = [b.value(NumBlocks(axis=axis)) for axis in concerned]
+        every = reduce(self._times, [b.cast(size, float32) for size in sizes])
         exact = b.value(arith.Le(lhs=every, rhs=b.number(MOST, float32)))
         counts = [b.cast(size, uint32) for size in sizes]
-        concerned = 3 if 2 in (order.first, order.second) else 2
-        number = b.cast(ids[concerned - 1], uint32)
-        for axis in reversed(range(concerned - 1)):
+        number = b.cast(ids[-1], uint32)
+        for axis in reversed(concerned[:-1]):
             number = self._sum(self._times(number, counts[axis]), b.cast(ids[axis], uint32))
-        found = self._either(exact, number, ids[:concerned], counts[:concerned])
-        return dict(enumerate([*found, *ids[concerned:]]))
+        return dict(enumerate(self._either(exact, number, ids, counts)))
 
     def of_rows(self, block: Value, length: Value) -> dict[int, Value]:
         """Of a block in rows of this length: axis 0 within the row, axis 1 of the row."""
@@ -236,11 +235,9 @@ class _Places:
 
     def _of_a_wave(self, columns: Value) -> Value:
         """The logarithm of the rows that a wave has all blocks of: a power of two, or a part of one row."""
-        b, chosen = self.b, self.b.number(0, uint32)
-        for shift in range(1, WAVE.bit_length()):
-            fits = b.value(arith.Le(lhs=columns, rhs=b.number(WAVE >> shift, uint32)))
-            chosen = b.value(arith.Select(cond=fits, lhs=b.number(shift, uint32), rhs=chosen))
-        return chosen
+        b, beyond = self.b, self.b.number(columns.type.dtype.bitwidth - WAVE.bit_length() + 1)
+        zeros = b.value(Clz(src=b.value(arith.Sub(lhs=columns, rhs=b.number(1, uint32)))))
+        return b.cast(b.value(arith.Sub(lhs=b.value(arith.Max(lhs=zeros, rhs=beyond)), rhs=beyond)), uint32)
 
     def _line(self, which: tuple[bool, bool]) -> Value | None:
         """The bytes that a block reads at places that depend on the first axis or on the second one; None where they
@@ -259,8 +256,14 @@ class _Places:
 
     def _in_group(self, shift: Value, number: Value, rows: Value, columns: Value) -> tuple[Value, Value]:
         """Row and column of a block. Groups but the last one have a power of two of rows; what is computed for either
-        kind does not wait for the other's division."""
+        kind does not wait for the other's division, but for blocks of many iterations, which are fewer ops so."""
         b, one = self.b, self.b.number(1, uint32)
+        if self.order.share is None:
+            group, inside = self._divided(number, b.value(arith.Shl(lhs=columns, rhs=shift)))
+            first = b.value(arith.Shl(lhs=group, rhs=shift))
+            left, most = b.value(arith.Sub(lhs=rows, rhs=first)), b.value(arith.Shl(lhs=one, rhs=shift))
+            column, row = self._divided(inside, b.value(arith.Min(lhs=left, rhs=most)))
+            return self._sum(first, row), column
         low = b.value(arith.Sub(lhs=b.value(arith.Shl(lhs=one, rhs=shift)), rhs=one))
         rest = b.value(arith.And(lhs=rows, rhs=low))
         whole = b.value(arith.Sub(lhs=rows, rhs=rest))

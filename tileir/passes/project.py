@@ -12,14 +12,15 @@ through the same iterations, and slots and parities agree.
 from __future__ import annotations
 
 from tilewright.tileir.analysis.unit import Unit
-from tilewright.tileir.core import Block, Function, Op, clone_function
+from tilewright.tileir.core import Block, Function, Op, Value, clone_function
 from tilewright.tileir.engines import ALL, EVERY, MAIN
 from tilewright.tileir.passes.dce import dce
 
 
-def project(function: Function, role: str) -> Function:
-    """The function as one role runs it. All threads execute `initial_ops` together before."""
-    out = clone_function(function)
+def project(function: Function, role: str, copies: dict[Value, Value] | None = None) -> Function:
+    """The function as one role runs it. All threads execute `initial_ops` together before. `copies` gains what becomes
+    of each value, if it is still there."""
+    out = clone_function(function, copies)
     _drop(out.body, role)
     dce(Unit(out))
     return out

@@ -121,8 +121,8 @@ def form_clusters(c: Compilation) -> Preserved:
 def _told(found: Disorder) -> str:
     op, memory = found
     if memory is None:
-        return decisions.orders_whole_block(op.opcode, op.span)
-    return decisions.accessed_in_two_ways(memory.hint, op.opcode, op.span)
+        return decisions.ORDERS_WHOLE_BLOCK.format(op.opcode, op.span.line)
+    return decisions.ACCESSED_IN_TWO_WAYS.format(memory.hint or decisions.AN_ARRAY, op.opcode, op.span.line)
 
 
 def _needed(c: Compilation, products: Sequence[Mma], rows: Sequence[_Row]) -> int:
@@ -222,5 +222,5 @@ def _conflict(nodes: list[Node], chosen: dict[Value, int], axes: Axes) -> str | 
     """Why these nodes cannot be cut in addition to those already chosen."""
     found = axes.conflict(nodes, chosen)
     if isinstance(found, Op):
-        return decisions.needs_whole_tile(found.opcode, found.span)
-    return None if found is None else decisions.cut_along_two_axes(found.hint)
+        return decisions.NEEDS_WHOLE_TILE.format(found.opcode, found.span.line)
+    return None if found is None else decisions.CUT_ALONG_TWO_AXES.format(found.hint or decisions.A_TILE)

@@ -27,7 +27,7 @@ def loop_over_blocks(c: Compilation) -> Preserved:
         return ALL
     walk_grid(c)
     c.plan.looped = True
-    c.decide(decisions.looped())
+    c.decide(decisions.LOOPED)
     return NONE
 
 

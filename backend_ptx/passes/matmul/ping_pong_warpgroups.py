@@ -43,7 +43,7 @@ from tilewright.tileir.core import Op
 from tilewright.tileir.engines import Issuer
 from tilewright.tileir.ops.control import For
 from tilewright.tileir.ops.convert import Cast
-from tilewright.tileir.rewrite import Rewriter, rewrite
+from tilewright.tileir.rewrite import Rewriter, only, rewrite
 
 Run = tuple[Op, Op]
 """The first and the last MMA of a run in the loop body."""
@@ -67,9 +67,10 @@ def ping_pong_warpgroups(c: Compilation) -> Preserved:
         if op in passes:
             b.emit(PassTurn())
 
-    rewrite(c.function, turns)
+    ops = takes | passes
+    rewrite(c.function, {type(op): only(ops, turns) for op in ops})
     if c.plan.teams == 1:
-        c.decide(decisions.ping_pong())
+        c.decide(decisions.PING_PONG)
     return NONE
 
 

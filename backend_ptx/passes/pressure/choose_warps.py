@@ -103,7 +103,7 @@ def _divide(amount: int, each: int, least: int, most: int) -> int:
 def relieve(warps: Warps, alive: int) -> Warps:
     """More warps if the tiles live at one op, `alive` bytes, would spill from the registers of these."""
     count = _divide(alive, ALIVE_A_THREAD, warps.number, FULL)
-    return warps if count == warps.number else Warps(count, decisions.warps_by_live_tiles(alive, alive // (32 * count)))
+    return warps if count == warps.number else Warps(count, decisions.LIVE_TILES.format(alive, alive // (32 * count)))
 
 
 # ---- reductions -------------------------------------------------------------------------------------------------
@@ -286,5 +286,5 @@ def choose_warps(c: Compilation) -> Preserved:
     c.decide(decisions.num_warps(*warps))
     if by_products and _run_in_turns(c, warps):
         c.plan.teams = TEAMS
-        c.decide(decisions.teams())
+        c.decide(decisions.TEAMS)
     return ALL

@@ -82,6 +82,8 @@ def wgmma(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Operation:
         warps = m.whole_warps("wgmma")
         if (warps % m.block_warps >= m.block_warps // GROUP * GROUP).any():
             raise Divergence("wgmma by warps that are no whole warpgroup", m.active)
+        if facts["fenced"]:
+            outstanding(m).fence(warps)
         tokens = _Run(m, r, call, warps).start()
         kind_of = np.float32 if kind.register == "float" else np.uint32
         m.put(r, target, tuple(t.reshape(1).view(kind_of) for t in tokens))
@@ -249,19 +251,12 @@ def _same_in_group(m: Machine, warp: int, what: tuple[int, ...]) -> None:
 
 
 def _through(c: FunctionCompiler, i: LlvmInstruction) -> tuple[list[int], int | None]:
-    """Slots of the registers that pass through a fence or wait, and where they go."""
+    """Slots of the registers that pass through a wait, and where they go."""
     return [c.slot(o) for o in i.operands], c.result(i) if i.result is not None else None
 
 
 def wgmma_fence(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Operation:
-    slots, target = _through(c, i)
-
-    def run(m: Machine, r: Registers) -> None:
-        outstanding(m).fence(m.whole_warps("wgmma.fence"))
-        if target is not None:
-            m.put(r, target, _result([r[s] for s in slots]))
-
-    return run
+    return lambda m, r: outstanding(m).fence(m.whole_warps("wgmma.fence"))
 
 
 def _result(values: list[Array]) -> Value:

@@ -24,7 +24,7 @@ def is_mma(i: LlvmInstruction) -> bool:
 
 
 def _passes_through(i: LlvmInstruction) -> bool:
-    """wgmma.fence and wgmma.wait_group with registers tied through them."""
+    """wgmma.wait_group with registers tied through it."""
     return i.opcode == "asm" and i.extra["asm"].startswith("wgmma.")
 
 

@@ -13,6 +13,7 @@ from tilewright.backend_ptx.simulator.text.ir import (
     LlvmModule,
 )
 from tilewright.backend_ptx.simulator.text.line import Line, ParseError, unquote
+from tilewright.backend_ptx.simulator.text.registers import in_own_types
 from tilewright.backend_ptx.simulator.text.types import Type
 
 _LABEL = re.compile(r'^("[^"]*"|[-\w$.]+):')
@@ -84,6 +85,7 @@ def _function(module: LlvmModule, lines: list[str], number: int) -> int:
         number += 1
         bare = line.strip()
         if bare == "}":
+            in_own_types(function)
             return number
         if not bare:
             continue

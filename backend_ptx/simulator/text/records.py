@@ -8,7 +8,7 @@ from functools import cache
 
 from tilewright.backend_ptx.instructions.record import Instruction
 from tilewright.backend_ptx.instructions.table import instructions
-from tilewright.backend_ptx.instructions.warpgroup import FENCE, KINDS, wgmma, wgmma_fence_tied, wgmma_wait_tied
+from tilewright.backend_ptx.instructions.warpgroup import FENCE, KINDS, wgmma, wgmma_wait_tied
 
 # Columns, element types, whether A is in registers, the flags of transposed operands.
 _PRODUCT = re.compile(
@@ -53,11 +53,10 @@ def _parse(asm: str, constraints: str) -> Instruction | None:
     wait = _WAIT.fullmatch(asm)
     if wait is not None:
         return wgmma_wait_tied(int(wait[1]), outputs.count("=f"), outputs.count("=r"))
-    if asm == FENCE:
-        return wgmma_fence_tied(outputs.count("=f"), outputs.count("=r"))
     product = _PRODUCT.search(asm)
     if product is None or product[2] not in _KIND_OF:
         return None
     *a_trans, b_trans = [t == "1" for t in re.findall(r"[01]", product[4])] or [False]
     left = None if product[3] else a_trans == [True]
-    return wgmma(int(product[1]), _KIND_OF[product[2]], left, b_trans, asm.count("wgmma.mma_async"))
+    kind, steps = _KIND_OF[product[2]], asm.count("wgmma.mma_async")
+    return wgmma(int(product[1]), kind, left, b_trans, steps, FENCE in asm)

@@ -279,7 +279,7 @@ def test_grid(linear: bool) -> None:
 
 
 def test_written_arrays_are_not_read_through_the_read_only_path() -> None:
-    from tilewright.backend_ptx.lower import lower_function
+    from tilewright.backend_ptx.simulator.entry import lower_function
     from tilewright.backend_ptx.targets import get_target
 
     def make(b: Builder, params: list[Value]) -> None:
@@ -297,7 +297,7 @@ def test_written_arrays_are_not_read_through_the_read_only_path() -> None:
 
 def test_wide_accesses() -> None:
     """16 bytes an access where facts allow it, on both sides of a vector of bytes and of doubles."""
-    from tilewright.backend_ptx.lower import lower_function
+    from tilewright.backend_ptx.simulator.entry import lower_function
     from tilewright.backend_ptx.targets import get_target
 
     for dtype in (dt.int8, dt.float16, dt.float32, dt.float64):

@@ -46,8 +46,8 @@ PAIRS64 = {"pow": 4, "atan2": 4, "truediv": 0}
 def kernel_text(function: Callable[..., Val], elem: str, inputs: int) -> str:
     """LLVM IR of `out[i] = function(in0[i], ...)`, four elements a thread."""
     b = Builder()
-    block = b.value_call("llvm.nvvm.read.ptx.sreg.ctaid.x", "i32", [])
-    thread = b.value_call("llvm.nvvm.read.ptx.sreg.tid.x", "i32", [])
+    block = b.call("llvm.nvvm.read.ptx.sreg.ctaid.x", "i32", [])
+    thread = b.call("llvm.nvvm.read.ptx.sreg.tid.x", "i32", [])
     index = b.cast("zext", b.mul(b.add(b.mul(block, THREADS), thread), LANES), "i64")
     offset = b.mul(index, BYTES[elem])
     names = [*(f"in{i}" for i in range(inputs)), "out"]

@@ -81,13 +81,13 @@ def test_every_function_assembles(target: str) -> None:
 
 def test_short_forms() -> None:
     """What the fast modes are for: one instruction, or two."""
-    from tilewright.backend_ptx.llvm.builder import Builder
+    from tilewright.backend_ptx.llvm.builder import Builder, Val
     from tilewright.backend_ptx.mathlib import emit
     from tilewright.tileir.enums import RoundingMode
 
     def calls(name: str, mode: RoundingMode | None, ftz: bool = False) -> str:
         b = Builder()
-        emit(b, name, b.poison("float"), mode=mode, ftz=ftz)
+        emit(b, name, Val("float", 0, "poison"), mode=mode, ftz=ftz)
         return b.text()
 
     assert "llvm.nvvm.tanh.approx.f32" in calls("tanh", RoundingMode.APPROX)

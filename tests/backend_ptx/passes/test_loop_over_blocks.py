@@ -11,12 +11,13 @@ import pytest
 
 import tilewright as ct
 from tilewright.backend_ptx.abi import Lowered
-from tilewright.backend_ptx.lower import emit_function, lower_function
+from tilewright.backend_ptx.lower import emit_function
 from tilewright.backend_ptx.ops.shared import SharedAlloc
 from tilewright.backend_ptx.ops.warpgroup import PassTurn, SkippedBlocks, TakeTurn
 from tilewright.backend_ptx.passes.pressure import choose_warps
 from tilewright.backend_ptx.pipeline import run_passes
 from tilewright.backend_ptx.simulator import SimError, simulate_lowered
+from tilewright.backend_ptx.simulator.entry import lower_function
 from tilewright.backend_ptx.targets import get_target
 from tilewright.interp import compile_function
 from tilewright.tileir.core import Function

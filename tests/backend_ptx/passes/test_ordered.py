@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import tilewright as ct
-from tilewright.backend_ptx.lower import lower_function
 from tilewright.backend_ptx.pipeline import run_passes
+from tilewright.backend_ptx.simulator.entry import lower_function
 from tilewright.backend_ptx.targets import get_target
 from tilewright.tileir.core import Function
 from tilewright.tileir.parser import parse

@@ -10,8 +10,7 @@ import pytest
 
 import tilewright as tw
 from tilewright.backend_ptx.abi import Lowered
-from tilewright.backend_ptx.lower import lower_function
-from tilewright.backend_ptx.simulator.entry import simulate_lowered
+from tilewright.backend_ptx.simulator.entry import lower_function, simulate_lowered
 from tilewright.backend_ptx.targets import get_target
 
 

@@ -93,8 +93,8 @@ def test_every_dump_runs_to_the_same_result(name: str) -> None:
 
 @pytest.mark.parametrize("name", LOOPS)
 def test_simulated_code_agrees_with_the_interpreter(name: str) -> None:
-    from tilewright.backend_ptx.lower import lower_function
     from tilewright.backend_ptx.simulator import simulate_lowered
+    from tilewright.backend_ptx.simulator.entry import lower_function
 
     lowered = lower_function(function(name), TARGET)
     assert "cp.async.cg" in lowered.llvm_text

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from support.decisions import told
 
-from tilewright.backend_ptx.lower import lower_function
 from tilewright.backend_ptx.simulator import simulate_lowered
+from tilewright.backend_ptx.simulator.entry import lower_function
 from tilewright.backend_ptx.targets import get_target
 from tilewright.interp import compile_function
 from tilewright.tileir import dtypes as dt

@@ -11,8 +11,8 @@ from support.pass_kernels import function
 
 from tilewright.backend_ptx import pipeline as backend
 from tilewright.backend_ptx.compilation import Compilation
-from tilewright.backend_ptx.lower import lower_function
 from tilewright.backend_ptx.ops.shared import SharedAlloc
+from tilewright.backend_ptx.simulator.entry import lower_function
 from tilewright.backend_ptx.targets import get_target
 from tilewright.backend_ptx.verifier import verify_machine
 from tilewright.tileir.analysis.unit import ALL, Preserved, Unit

@@ -11,11 +11,8 @@ import pytest
 from support.simulator.hopper import emit
 from support.simulator.steps import Kernel
 
-from tilewright.backend_ptx.instructions.warpgroup import (
-    wgmma,
-    wgmma_fence_tied,
-    wgmma_wait_tied,
-)
+from tilewright.backend_ptx.instructions.record import Instruction
+from tilewright.backend_ptx.instructions.warpgroup import wgmma, wgmma_wait_tied
 from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.simulator import (
     Deadlock,
@@ -42,7 +39,7 @@ def staged(steps: list[str], **how: Any) -> np.ndarray:
     acc = [b.const("float", 0.0)] * 4
     record = wgmma(8, "bf16", steps=1)
 
-    def multiply() -> None:
+    def multiply(record: Instruction = record) -> None:
         acc[:] = record.emit(b, *acc, kernel.descriptor(0), kernel.descriptor(B_AT), b.const("i32", 1))
 
     def unused() -> None:
@@ -55,10 +52,10 @@ def staged(steps: list[str], **how: Any) -> np.ndarray:
         "store": lambda: kernel.fill(ONES, 18), "store A": lambda: kernel.fill(ONES, 16),
         "proxy": lambda: emit(b, "fence.proxy.async"), "barrier": lambda: emit(b, "bar.sync"),
         "fence": lambda: emit(b, "wgmma.fence"), "product": multiply, "double": double,
+        "fenced": lambda: multiply(wgmma(8, "bf16", steps=1, fenced=True)),
         "commit": lambda: emit(b, "wgmma.commit"), "wait": lambda: emit(b, "wgmma.wait.0"),
         "wait 1": lambda: emit(b, "wgmma.wait.1"),
         "tied": lambda: acc.__setitem__(slice(None), wgmma_wait_tied(0, 4).emit(b, *acc)),
-        "tied fence": lambda: acc.__setitem__(slice(None), wgmma_fence_tied(4).emit(b, *acc)),
         "half": lambda: kernel.only(b.icmp("ult", kernel.tid, 64), unused),
     }
     for step in steps:
@@ -78,7 +75,7 @@ END = ["commit", "tied"]
     (["store", "barrier", "proxy", "fence", "product", *END], 16),  # the reader may fence too
     ([*START, "product", "commit", "product", "commit", "wait 1", "product", *END], 48),
     ([*START, "product", *END, "double", "fence", "product", *END], 48),
-    ([*START, "product", *END, "double", "tied fence", "product", *END, "double"], 96),
+    ([*START, "product", *END, "double", "fenced", *END, "double"], 96),
     ([*START, "product", *END, "barrier", "store A", "proxy", "barrier", "fence", "product", *END], 32),
 ])
 def test_staged_products(steps: list[str], value: float, how: dict[str, Any]) -> None:
@@ -133,10 +130,8 @@ def test_left_operand_in_registers() -> None:
     word = b.or_(bits, b.shl(bits, 16))
     for name in ("fence.proxy.async", "bar.sync"):
         emit(b, name)
-    words = wgmma_fence_tied(0, 2).emit(b, word, word)
     zero = [b.const("float", 0.0)] * 4
-    acc = wgmma(8, "bf16", None).emit(
-        b, *zero, words[0], words[1], words[0], words[1], kernel.descriptor(B_AT), b.const("i32", 0))
+    acc = wgmma(8, "bf16", None, fenced=True).emit(b, *zero, *[word] * 4, kernel.descriptor(B_AT), b.const("i32", 0))
     emit(b, "wgmma.commit")
     kernel.out(wgmma_wait_tied(0, 4).emit(b, *acc)[2])
     np.testing.assert_array_equal(kernel.result(), np.arange(128) % 32 // 4 * 16)

@@ -224,7 +224,7 @@ def test_ordered_stores_and_loads_join_blocks_as_wide_as_their_scope(
     words, flag = (Val("ptr addrspace(1)", 0, name) for name in ("%words", "%flag"))
     yes, no_word = Val("i1", 0, "true"), b.const("i32", 0)
     first, second, end = b.label("first"), b.label("second"), b.label("end")
-    b.cbr(b.icmp("eq", b.value_call("llvm.nvvm.read.ptx.sreg.ctaid.x", "i32", []), 0), first, second)
+    b.cbr(b.icmp("eq", b.call("llvm.nvvm.read.ptx.sreg.ctaid.x", "i32", []), 0), first, second)
     b.start(first)
     instruction("st.global.b32").emit(b, words, yes, b.const("i32", 7))
     instruction(f"st.release.{scope}.global.b32").emit(b, flag, yes, b.const("i32", 1))

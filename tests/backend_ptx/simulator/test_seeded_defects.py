@@ -159,7 +159,7 @@ DEFECTS: dict[str, tuple[str, str, str | Callable[[re.Match[str]], str], int]] =
     "vector access that is not aligned": (
         "whole", r"(getelementptr i8, ptr addrspace\(1\) %p0), i64 %\w+", r"\1, i64 4", 0),
     "wrong padding": (
-        "softmax", r'("=r,=r,=r,=r,l,b,.*), i32 -?\d+\)$', r"\1, i32 2000000000)", -1),
+        "softmax", r'("=r,=r,=r,=r,l,b,.*), float \w+\)$', r"\1, float 0x41DDCD6500000000)", -1),
     "wrong axis of the grid": ("transpose", r"sreg\.ctaid\.y\(\)$", "sreg.ctaid.x()", -1),
     "shared memory read that nothing wrote": ("softmax", r"^ *store <1 x float> .*addrspace\(3\).*$", "", 0),
     # The software pipeline: three groups of copies before the loop, one in it; 4 slots.

@@ -133,14 +133,14 @@ class _Kernel:
 
     def text(self) -> str:
         b, g = self.b, self.g
-        self.tid = b.value_call("llvm.nvvm.read.ptx.sreg.tid.x", "i32", [])
+        self.tid = b.call("llvm.nvvm.read.ptx.sreg.tid.x", "i32", [])
         self.base = b.cast("ptrtoint", Val("ptr addrspace(3)", 0, "@smem"), "i32")
-        self.row0 = b.mul(b.value_call("llvm.nvvm.read.ptx.sreg.ctaid.x", "i32", []), g.rows)
-        self.column0 = b.mul(b.value_call("llvm.nvvm.read.ptx.sreg.ctaid.y", "i32", []), g.n)
+        self.row0 = b.mul(b.call("llvm.nvvm.read.ptx.sreg.ctaid.x", "i32", []), g.rows)
+        self.column0 = b.mul(b.call("llvm.nvvm.read.ptx.sreg.ctaid.y", "i32", []), g.n)
         self.count = b.sdiv(b.add(Val("i32", 0, "%K"), g.depth - 1), g.depth)
         self.rank = self.i32(0)
         if g.cluster > 1:
-            self.rank = b.value_call("llvm.nvvm.read.ptx.sreg.cluster.ctarank", "i32", [])
+            self.rank = b.call("llvm.nvvm.read.ptx.sreg.cluster.ctarank", "i32", [])
         self._initialise()
         producer, consumer, end = b.label("producer"), b.label("consumer"), b.label("end")
         b.cbr(b.icmp("ult", self.tid, 128 * g.groups), consumer, producer)

@@ -24,7 +24,7 @@ class Kernel:
 
     def special(self, name: str) -> Val:
         """A special register."""
-        return self.b.value_call(f"llvm.nvvm.read.ptx.sreg.{name}", "i32", [])
+        return self.b.call(f"llvm.nvvm.read.ptx.sreg.{name}", "i32", [])
 
     def fill(self, word: int, count: int, first: int = 0) -> None:
         """All of 128 threads write `count` words each of shared memory."""

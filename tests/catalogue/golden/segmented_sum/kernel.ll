@@ -10,12 +10,12 @@ entry:
   %v30 = insertelement <4 x i32> poison, i32 %v29, i32 0
   %v31 = shufflevector <4 x i32> %v30, <4 x i32> poison, <4 x i32> zeroinitializer
   %v32 = add <4 x i32> %v31, <i32 0, i32 64, i32 128, i32 192>
-  %v123 = and i32 %v29, 32
-  %v124 = lshr i32 %v123, 3
-  %v125 = and i32 %v29, 31
-  %v126 = icmp eq i32 %v125, 0
-  %v142 = and i32 %v29, 63
-  %v143 = icmp eq i32 %v142, 0
+  %v139 = and i32 %v29, 32
+  %v140 = lshr i32 %v139, 3
+  %v141 = and i32 %v29, 31
+  %v142 = icmp eq i32 %v141, 0
+  %v158 = and i32 %v29, 63
+  %v159 = icmp eq i32 %v158, 0
   %v2 = insertelement <1 x i32> poison, i32 %v1, i32 0
   %v3 = sext <1 x i32> %v2 to <1 x i64>
   %v4 = mul <1 x i64> %v3, splat (i64 4)
@@ -42,8 +42,11 @@ entry:
   %v35 = icmp slt i32 %v12, %v26
   br i1 %v35, label %loop1, label %done2
 loop1:
-  %v36 = phi i32 [ %v12, %entry ], [ %v80, %loop1 ]
-  %v37 = phi <4 x float> [ splat (float 0x0000000000000000), %entry ], [ %v77, %loop1 ]
+  %v36 = phi i32 [ %v12, %entry ], [ %v88, %loop1 ]
+  %v37.lane0 = phi float [ 0x0000000000000000, %entry ], [ %v81, %loop1 ]
+  %v37.lane1 = phi float [ 0x0000000000000000, %entry ], [ %v82, %loop1 ]
+  %v37.lane2 = phi float [ 0x0000000000000000, %entry ], [ %v83, %loop1 ]
+  %v37.lane3 = phi float [ 0x0000000000000000, %entry ], [ %v84, %loop1 ]
   %v38 = insertelement <4 x i32> poison, i32 %v36, i32 0
   %v39 = shufflevector <4 x i32> %v38, <4 x i32> poison, <4 x i32> zeroinitializer
   %v40 = add <4 x i32> %v39, %v32
@@ -66,91 +69,65 @@ loop1:
   %v57 = extractelement <4 x i1> %v55, i32 1
   %v58 = extractelement <4 x i1> %v55, i32 2
   %v59 = extractelement <4 x i1> %v55, i32 3
-  %v60 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v45, i1 %v56, i32 0)
-  %v62 = bitcast i32 %v60 to float
-  %v64 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v47, i1 %v57, i32 0)
-  %v66 = bitcast i32 %v64 to float
-  %v68 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v49, i1 %v58, i32 0)
-  %v70 = bitcast i32 %v68 to float
-  %v72 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v51, i1 %v59, i32 0)
-  %v74 = bitcast i32 %v72 to float
-  %v76.0 = insertelement <4 x float> poison, float %v62, i32 0
-  %v76.1 = insertelement <4 x float> %v76.0, float %v66, i32 1
-  %v76.2 = insertelement <4 x float> %v76.1, float %v70, i32 2
-  %v76 = insertelement <4 x float> %v76.2, float %v74, i32 3
-  %v77 = fadd <4 x float> %v37, %v76
-  %v78 = sub i32 %v26, %v36
-  %v79 = icmp ugt i32 %v78, 256
-  %v80 = add i32 %v36, 256
-  br i1 %v79, label %loop1, label %done2
+  %v61 = call float asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v45, i1 %v56, float 0x0000000000000000)
+  %v66 = call float asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v47, i1 %v57, float 0x0000000000000000)
+  %v71 = call float asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v49, i1 %v58, float 0x0000000000000000)
+  %v76 = call float asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v51, i1 %v59, float 0x0000000000000000)
+  %v81 = fadd float %v37.lane0, %v61
+  %v82 = fadd float %v37.lane1, %v66
+  %v83 = fadd float %v37.lane2, %v71
+  %v84 = fadd float %v37.lane3, %v76
+  %v86 = sub i32 %v26, %v36
+  %v87 = icmp ugt i32 %v86, 256
+  %v88 = add i32 %v36, 256
+  br i1 %v87, label %loop1, label %done2
 done2:
-  %v81 = phi <4 x float> [ splat (float 0x0000000000000000), %entry ], [ %v77, %loop1 ]
-  %v81.lane0 = extractelement <4 x float> %v81, i32 0
-  %v81.lane1 = extractelement <4 x float> %v81, i32 1
-  %v81.lane2 = extractelement <4 x float> %v81, i32 2
-  %v81.lane3 = extractelement <4 x float> %v81, i32 3
-  %v82.0 = insertelement <2 x float> poison, float %v81.lane0, i32 0
-  %v82 = insertelement <2 x float> %v82.0, float %v81.lane1, i32 1
-  %v83.0 = insertelement <2 x float> poison, float %v81.lane2, i32 0
-  %v83 = insertelement <2 x float> %v83.0, float %v81.lane3, i32 1
-  %v84 = fadd <2 x float> %v82, %v83
-  %v85 = shufflevector <2 x float> %v84, <2 x float> poison, <1 x i32> zeroinitializer
-  %v86 = shufflevector <2 x float> %v84, <2 x float> poison, <1 x i32> <i32 1>
-  %v87 = fadd <1 x float> %v85, %v86
-  %v88 = bitcast <1 x float> %v87 to <1 x i32>
-  %v89 = extractelement <1 x i32> %v88, i32 0
-  %v90 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v89, i32 1) #1
-  %v92 = bitcast i32 %v90 to float
-  %v93 = insertelement <1 x float> poison, float %v92, i32 0
-  %v94 = fadd <1 x float> %v87, %v93
-  %v95 = bitcast <1 x float> %v94 to <1 x i32>
-  %v96 = extractelement <1 x i32> %v95, i32 0
-  %v97 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v96, i32 2) #1
-  %v99 = bitcast i32 %v97 to float
-  %v100 = insertelement <1 x float> poison, float %v99, i32 0
-  %v101 = fadd <1 x float> %v94, %v100
-  %v102 = bitcast <1 x float> %v101 to <1 x i32>
-  %v103 = extractelement <1 x i32> %v102, i32 0
-  %v104 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v103, i32 4) #1
-  %v106 = bitcast i32 %v104 to float
-  %v107 = insertelement <1 x float> poison, float %v106, i32 0
-  %v108 = fadd <1 x float> %v101, %v107
-  %v109 = bitcast <1 x float> %v108 to <1 x i32>
-  %v110 = extractelement <1 x i32> %v109, i32 0
-  %v111 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v110, i32 8) #1
-  %v113 = bitcast i32 %v111 to float
-  %v114 = insertelement <1 x float> poison, float %v113, i32 0
-  %v115 = fadd <1 x float> %v108, %v114
-  %v116 = bitcast <1 x float> %v115 to <1 x i32>
-  %v117 = extractelement <1 x i32> %v116, i32 0
-  %v118 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(i32 %v117, i32 16) #1
-  %v120 = bitcast i32 %v118 to float
-  %v121 = insertelement <1 x float> poison, float %v120, i32 0
-  %v122 = fadd <1 x float> %v115, %v121
-  br i1 %v126, label %owner3, label %done4
+  %v89.lane0 = phi float [ 0x0000000000000000, %entry ], [ %v81, %loop1 ]
+  %v89.lane1 = phi float [ 0x0000000000000000, %entry ], [ %v82, %loop1 ]
+  %v89.lane2 = phi float [ 0x0000000000000000, %entry ], [ %v83, %loop1 ]
+  %v89.lane3 = phi float [ 0x0000000000000000, %entry ], [ %v84, %loop1 ]
+  %v92 = fadd float %v89.lane0, %v89.lane2
+  %v93 = fadd float %v89.lane1, %v89.lane3
+  %v97 = fadd float %v92, %v93
+  %v101 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(float %v97, i32 1) #1
+  %v103 = bitcast i32 %v101 to float
+  %v105 = fadd float %v97, %v103
+  %v109 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(float %v105, i32 2) #1
+  %v111 = bitcast i32 %v109 to float
+  %v113 = fadd float %v105, %v111
+  %v117 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(float %v113, i32 4) #1
+  %v119 = bitcast i32 %v117 to float
+  %v121 = fadd float %v113, %v119
+  %v125 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(float %v121, i32 8) #1
+  %v127 = bitcast i32 %v125 to float
+  %v129 = fadd float %v121, %v127
+  %v133 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(float %v129, i32 16) #1
+  %v135 = bitcast i32 %v133 to float
+  %v137 = fadd float %v129, %v135
+  %v138 = insertelement <1 x float> poison, float %v137, i32 0
+  br i1 %v142, label %owner3, label %done4
 owner3:
-  %v127 = getelementptr i8, ptr addrspace(3) @shared_memory, i32 %v124
-  store <1 x float> %v122, ptr addrspace(3) %v127, align 4
+  %v143 = getelementptr i8, ptr addrspace(3) @shared_memory, i32 %v140
+  store <1 x float> %v138, ptr addrspace(3) %v143, align 4
   br label %done4
 done4:
   call void asm sideeffect "bar.sync 0;", "~{memory}"() #1
-  %v128 = load <2 x float>, ptr addrspace(3) @shared_memory, align 8
-  %v129 = shufflevector <2 x float> %v128, <2 x float> poison, <1 x i32> zeroinitializer
-  %v130 = shufflevector <2 x float> %v128, <2 x float> poison, <1 x i32> <i32 1>
-  %v131 = fadd <1 x float> %v129, %v130
-  %v132 = extractelement <1 x float> %v131, i32 0
-  %v133 = insertelement <1 x i32> poison, i32 %v1, i32 0
-  %v134 = sext <1 x i32> %v133 to <1 x i64>
-  %v135 = mul <1 x i64> %v134, splat (i64 4)
-  %v136 = extractelement <1 x i64> %v135, i32 0
-  %v137 = getelementptr i8, ptr addrspace(1) %p6, i64 %v136
-  %v138 = insertelement <1 x i32> poison, i32 %v1, i32 0
-  %v139 = insertelement <1 x i32> poison, i32 %p7, i32 0
-  %v140 = icmp ult <1 x i32> %v138, %v139
-  %v144 = extractelement <1 x i1> %v140, i32 0
-  %v145 = and i1 %v144, %v143
-  %v146 = bitcast float %v132 to i32
-  call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v137, i1 %v145, i32 %v146)
+  %v144 = load <2 x float>, ptr addrspace(3) @shared_memory, align 8
+  %v145 = shufflevector <2 x float> %v144, <2 x float> poison, <1 x i32> zeroinitializer
+  %v146 = shufflevector <2 x float> %v144, <2 x float> poison, <1 x i32> <i32 1>
+  %v147 = fadd <1 x float> %v145, %v146
+  %v148 = extractelement <1 x float> %v147, i32 0
+  %v149 = insertelement <1 x i32> poison, i32 %v1, i32 0
+  %v150 = sext <1 x i32> %v149 to <1 x i64>
+  %v151 = mul <1 x i64> %v150, splat (i64 4)
+  %v152 = extractelement <1 x i64> %v151, i32 0
+  %v153 = getelementptr i8, ptr addrspace(1) %p6, i64 %v152
+  %v154 = insertelement <1 x i32> poison, i32 %v1, i32 0
+  %v155 = insertelement <1 x i32> poison, i32 %p7, i32 0
+  %v156 = icmp ult <1 x i32> %v154, %v155
+  %v160 = extractelement <1 x i1> %v156, i32 0
+  %v161 = and i1 %v160, %v159
+  call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v153, i1 %v161, float %v148)
   ret void
 }
 attributes #0 = { nounwind "nvvm.maxntid"="64" }

@@ -16,209 +16,171 @@ entry:
   %v8 = mul i32 %v7, 4
   %v9 = sext i32 %v8 to i64
   %v10 = getelementptr i8, ptr addrspace(1) %v5, i64 %v9
-  %v11 = sext i32 %v1 to i64
-  %v12 = mul i64 %v11, 256
-  %v13 = sext i32 %p1 to i64
-  %v14 = sub i64 %v13, %v12
-  %v15 = call i64 @llvm.smax.i64(i64 %v14, i64 0)
-  %v16 = call i64 @llvm.smin.i64(i64 %v15, i64 256)
-  %v17 = trunc i64 %v16 to i32
+  %v11 = sext i32 %p1 to i64
+  %v12 = sub i64 %v11, %v3
+  %v13 = call i64 @llvm.smax.i64(i64 %v12, i64 0)
+  %v14 = call i64 @llvm.smin.i64(i64 %v13, i64 256)
+  %v15 = trunc i64 %v14 to i32
+  %v16 = icmp slt i32 %v7, %v15
+  %v17 = sub i32 %v15, 1
   %v18 = icmp slt i32 %v7, %v17
-  %v19 = sub i32 %v17, 1
+  %v19 = sub i32 %v15, 2
   %v20 = icmp slt i32 %v7, %v19
-  %v21 = sub i32 %v17, 2
+  %v21 = sub i32 %v15, 3
   %v22 = icmp slt i32 %v7, %v21
-  %v23 = sub i32 %v17, 3
-  %v24 = icmp slt i32 %v7, %v23
-  %v25 = icmp sge i32 %v17, 256
-  br i1 %v25, label %whole1, label %edge2
+  %v23 = icmp sge i32 %v15, 256
+  br i1 %v23, label %whole1, label %edge2
 whole1:
-  %v26 = load <4 x float>, ptr addrspace(1) %v10, align 16, !invariant.load !0
+  %v24 = load <4 x float>, ptr addrspace(1) %v10, align 16, !invariant.load !0
   br label %done3
 edge2:
-  %v27 = call { i32, i32, i32, i32 } asm sideeffect "@$5 ld.global.nc.v4.b32 {$0, $1, $2, $3}, [$4];", "=r,=r,=r,=r,l,b,0,1,2,3,~{memory}"(ptr addrspace(1) %v10, i1 %v24, i32 0, i32 0, i32 0, i32 0)
-  %v28 = extractvalue { i32, i32, i32, i32 } %v27, 0
-  %v29 = extractvalue { i32, i32, i32, i32 } %v27, 1
-  %v30 = extractvalue { i32, i32, i32, i32 } %v27, 2
-  %v31 = extractvalue { i32, i32, i32, i32 } %v27, 3
-  %v33 = bitcast i32 %v28 to float
-  %v34 = bitcast i32 %v29 to float
-  %v35 = bitcast i32 %v30 to float
-  %v36 = bitcast i32 %v31 to float
-  %v38.0 = insertelement <4 x float> poison, float %v33, i32 0
-  %v38.1 = insertelement <4 x float> %v38.0, float %v34, i32 1
-  %v38.2 = insertelement <4 x float> %v38.1, float %v35, i32 2
-  %v38 = insertelement <4 x float> %v38.2, float %v36, i32 3
-  %v39 = xor i1 %v24, true
-  %v40 = and i1 %v18, %v39
-  br i1 %v40, label %cut4, label %vectors5
+  %v26 = call { float, float, float, float } asm sideeffect "@$5 ld.global.nc.v4.b32 {$0, $1, $2, $3}, [$4];", "=r,=r,=r,=r,l,b,0,1,2,3,~{memory}"(ptr addrspace(1) %v10, i1 %v22, float 0x0000000000000000, float 0x0000000000000000, float 0x0000000000000000, float 0x0000000000000000)
+  %v27 = extractvalue { float, float, float, float } %v26, 0
+  %v28 = extractvalue { float, float, float, float } %v26, 1
+  %v29 = extractvalue { float, float, float, float } %v26, 2
+  %v30 = extractvalue { float, float, float, float } %v26, 3
+  %v37.0 = insertelement <4 x float> poison, float %v27, i32 0
+  %v37.1 = insertelement <4 x float> %v37.0, float %v28, i32 1
+  %v37.2 = insertelement <4 x float> %v37.1, float %v29, i32 2
+  %v37 = insertelement <4 x float> %v37.2, float %v30, i32 3
+  %v38 = xor i1 %v22, true
+  %v39 = and i1 %v16, %v38
+  br i1 %v39, label %cut4, label %vectors5
 cut4:
-  %v41 = and i1 %v40, %v18
-  %v43 = bitcast float %v33 to i32
-  %v44 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v10, i1 %v41, i32 %v43)
-  %v46 = bitcast i32 %v44 to float
-  %v48 = getelementptr i8, ptr addrspace(1) %v10, i64 4
-  %v49 = and i1 %v40, %v20
-  %v51 = bitcast float %v34 to i32
-  %v52 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v48, i1 %v49, i32 %v51)
-  %v54 = bitcast i32 %v52 to float
-  %v56 = getelementptr i8, ptr addrspace(1) %v10, i64 8
-  %v57 = and i1 %v40, %v22
-  %v59 = bitcast float %v35 to i32
-  %v60 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v56, i1 %v57, i32 %v59)
-  %v62 = bitcast i32 %v60 to float
-  %v64 = getelementptr i8, ptr addrspace(1) %v10, i64 12
-  %v65 = and i1 %v40, %v24
-  %v67 = bitcast float %v36 to i32
-  %v68 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v64, i1 %v65, i32 %v67)
-  %v70 = bitcast i32 %v68 to float
-  %v72.0 = insertelement <4 x float> poison, float %v46, i32 0
-  %v72.1 = insertelement <4 x float> %v72.0, float %v54, i32 1
-  %v72.2 = insertelement <4 x float> %v72.1, float %v62, i32 2
-  %v72 = insertelement <4 x float> %v72.2, float %v70, i32 3
+  %v40 = and i1 %v39, %v16
+  %v43 = call float asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v10, i1 %v40, float %v27)
+  %v47 = getelementptr i8, ptr addrspace(1) %v10, i64 4
+  %v48 = and i1 %v39, %v18
+  %v51 = call float asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v47, i1 %v48, float %v28)
+  %v55 = getelementptr i8, ptr addrspace(1) %v10, i64 8
+  %v56 = and i1 %v39, %v20
+  %v59 = call float asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v55, i1 %v56, float %v29)
+  %v63 = getelementptr i8, ptr addrspace(1) %v10, i64 12
+  %v64 = and i1 %v39, %v22
+  %v67 = call float asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v63, i1 %v64, float %v30)
+  %v71.0 = insertelement <4 x float> poison, float %v43, i32 0
+  %v71.1 = insertelement <4 x float> %v71.0, float %v51, i32 1
+  %v71.2 = insertelement <4 x float> %v71.1, float %v59, i32 2
+  %v71 = insertelement <4 x float> %v71.2, float %v67, i32 3
   br label %done6
 vectors5:
   br label %done6
 done6:
-  %v73 = phi <4 x float> [ %v72, %cut4 ], [ %v38, %vectors5 ]
+  %v72 = phi <4 x float> [ %v71, %cut4 ], [ %v37, %vectors5 ]
   br label %done3
 done3:
-  %v74 = phi <4 x float> [ %v26, %whole1 ], [ %v73, %done6 ]
-  %v75 = sext i32 %v1 to i64
-  %v76 = mul i64 %v75, 256
-  %v77 = mul i64 %v76, 4
-  %v78 = getelementptr i8, ptr addrspace(1) %p3, i64 %v77
-  %v79 = mul i32 %v7, 4
-  %v80 = sext i32 %v79 to i64
-  %v81 = getelementptr i8, ptr addrspace(1) %v78, i64 %v80
-  %v82 = sext i32 %v1 to i64
-  %v83 = mul i64 %v82, 256
-  %v84 = sext i32 %p4 to i64
-  %v85 = sub i64 %v84, %v83
-  %v86 = call i64 @llvm.smax.i64(i64 %v85, i64 0)
-  %v87 = call i64 @llvm.smin.i64(i64 %v86, i64 256)
-  %v88 = trunc i64 %v87 to i32
-  %v89 = icmp slt i32 %v7, %v88
-  %v90 = sub i32 %v88, 1
-  %v91 = icmp slt i32 %v7, %v90
-  %v92 = sub i32 %v88, 2
-  %v93 = icmp slt i32 %v7, %v92
-  %v94 = sub i32 %v88, 3
-  %v95 = icmp slt i32 %v7, %v94
-  %v96 = icmp sge i32 %v88, 256
-  br i1 %v96, label %whole7, label %edge8
+  %v73 = phi <4 x float> [ %v24, %whole1 ], [ %v72, %done6 ]
+  %v74 = sext i32 %v1 to i64
+  %v75 = mul i64 %v74, 256
+  %v76 = mul i64 %v75, 4
+  %v77 = getelementptr i8, ptr addrspace(1) %p3, i64 %v76
+  %v78 = mul i32 %v7, 4
+  %v79 = sext i32 %v78 to i64
+  %v80 = getelementptr i8, ptr addrspace(1) %v77, i64 %v79
+  %v81 = sext i32 %p4 to i64
+  %v82 = sub i64 %v81, %v75
+  %v83 = call i64 @llvm.smax.i64(i64 %v82, i64 0)
+  %v84 = call i64 @llvm.smin.i64(i64 %v83, i64 256)
+  %v85 = trunc i64 %v84 to i32
+  %v86 = icmp slt i32 %v7, %v85
+  %v87 = sub i32 %v85, 1
+  %v88 = icmp slt i32 %v7, %v87
+  %v89 = sub i32 %v85, 2
+  %v90 = icmp slt i32 %v7, %v89
+  %v91 = sub i32 %v85, 3
+  %v92 = icmp slt i32 %v7, %v91
+  %v93 = icmp sge i32 %v85, 256
+  br i1 %v93, label %whole7, label %edge8
 whole7:
-  %v97 = load <4 x float>, ptr addrspace(1) %v81, align 16, !invariant.load !0
+  %v94 = load <4 x float>, ptr addrspace(1) %v80, align 16, !invariant.load !0
   br label %done9
 edge8:
-  %v98 = call { i32, i32, i32, i32 } asm sideeffect "@$5 ld.global.nc.v4.b32 {$0, $1, $2, $3}, [$4];", "=r,=r,=r,=r,l,b,0,1,2,3,~{memory}"(ptr addrspace(1) %v81, i1 %v95, i32 0, i32 0, i32 0, i32 0)
-  %v99 = extractvalue { i32, i32, i32, i32 } %v98, 0
-  %v100 = extractvalue { i32, i32, i32, i32 } %v98, 1
-  %v101 = extractvalue { i32, i32, i32, i32 } %v98, 2
-  %v102 = extractvalue { i32, i32, i32, i32 } %v98, 3
-  %v104 = bitcast i32 %v99 to float
-  %v105 = bitcast i32 %v100 to float
-  %v106 = bitcast i32 %v101 to float
-  %v107 = bitcast i32 %v102 to float
-  %v109.0 = insertelement <4 x float> poison, float %v104, i32 0
-  %v109.1 = insertelement <4 x float> %v109.0, float %v105, i32 1
-  %v109.2 = insertelement <4 x float> %v109.1, float %v106, i32 2
-  %v109 = insertelement <4 x float> %v109.2, float %v107, i32 3
-  %v110 = xor i1 %v95, true
-  %v111 = and i1 %v89, %v110
-  br i1 %v111, label %cut10, label %vectors11
+  %v96 = call { float, float, float, float } asm sideeffect "@$5 ld.global.nc.v4.b32 {$0, $1, $2, $3}, [$4];", "=r,=r,=r,=r,l,b,0,1,2,3,~{memory}"(ptr addrspace(1) %v80, i1 %v92, float 0x0000000000000000, float 0x0000000000000000, float 0x0000000000000000, float 0x0000000000000000)
+  %v97 = extractvalue { float, float, float, float } %v96, 0
+  %v98 = extractvalue { float, float, float, float } %v96, 1
+  %v99 = extractvalue { float, float, float, float } %v96, 2
+  %v100 = extractvalue { float, float, float, float } %v96, 3
+  %v107.0 = insertelement <4 x float> poison, float %v97, i32 0
+  %v107.1 = insertelement <4 x float> %v107.0, float %v98, i32 1
+  %v107.2 = insertelement <4 x float> %v107.1, float %v99, i32 2
+  %v107 = insertelement <4 x float> %v107.2, float %v100, i32 3
+  %v108 = xor i1 %v92, true
+  %v109 = and i1 %v86, %v108
+  br i1 %v109, label %cut10, label %vectors11
 cut10:
-  %v112 = and i1 %v111, %v89
-  %v114 = bitcast float %v104 to i32
-  %v115 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v81, i1 %v112, i32 %v114)
-  %v117 = bitcast i32 %v115 to float
-  %v119 = getelementptr i8, ptr addrspace(1) %v81, i64 4
-  %v120 = and i1 %v111, %v91
-  %v122 = bitcast float %v105 to i32
-  %v123 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v119, i1 %v120, i32 %v122)
-  %v125 = bitcast i32 %v123 to float
-  %v127 = getelementptr i8, ptr addrspace(1) %v81, i64 8
-  %v128 = and i1 %v111, %v93
-  %v130 = bitcast float %v106 to i32
-  %v131 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v127, i1 %v128, i32 %v130)
-  %v133 = bitcast i32 %v131 to float
-  %v135 = getelementptr i8, ptr addrspace(1) %v81, i64 12
-  %v136 = and i1 %v111, %v95
-  %v138 = bitcast float %v107 to i32
-  %v139 = call i32 asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v135, i1 %v136, i32 %v138)
-  %v141 = bitcast i32 %v139 to float
-  %v143.0 = insertelement <4 x float> poison, float %v117, i32 0
-  %v143.1 = insertelement <4 x float> %v143.0, float %v125, i32 1
-  %v143.2 = insertelement <4 x float> %v143.1, float %v133, i32 2
-  %v143 = insertelement <4 x float> %v143.2, float %v141, i32 3
+  %v110 = and i1 %v109, %v86
+  %v113 = call float asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v80, i1 %v110, float %v97)
+  %v117 = getelementptr i8, ptr addrspace(1) %v80, i64 4
+  %v118 = and i1 %v109, %v88
+  %v121 = call float asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v117, i1 %v118, float %v98)
+  %v125 = getelementptr i8, ptr addrspace(1) %v80, i64 8
+  %v126 = and i1 %v109, %v90
+  %v129 = call float asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v125, i1 %v126, float %v99)
+  %v133 = getelementptr i8, ptr addrspace(1) %v80, i64 12
+  %v134 = and i1 %v109, %v92
+  %v137 = call float asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v133, i1 %v134, float %v100)
+  %v141.0 = insertelement <4 x float> poison, float %v113, i32 0
+  %v141.1 = insertelement <4 x float> %v141.0, float %v121, i32 1
+  %v141.2 = insertelement <4 x float> %v141.1, float %v129, i32 2
+  %v141 = insertelement <4 x float> %v141.2, float %v137, i32 3
   br label %done12
 vectors11:
   br label %done12
 done12:
-  %v144 = phi <4 x float> [ %v143, %cut10 ], [ %v109, %vectors11 ]
+  %v142 = phi <4 x float> [ %v141, %cut10 ], [ %v107, %vectors11 ]
   br label %done9
 done9:
-  %v145 = phi <4 x float> [ %v97, %whole7 ], [ %v144, %done12 ]
-  %v146 = fadd <4 x float> %v74, %v145
-  %v147 = sext i32 %v1 to i64
-  %v148 = mul i64 %v147, 256
-  %v149 = mul i64 %v148, 4
-  %v150 = getelementptr i8, ptr addrspace(1) %p6, i64 %v149
-  %v151 = mul i32 %v7, 4
-  %v152 = sext i32 %v151 to i64
-  %v153 = getelementptr i8, ptr addrspace(1) %v150, i64 %v152
-  %v154 = sext i32 %v1 to i64
-  %v155 = mul i64 %v154, 256
-  %v156 = sext i32 %p7 to i64
-  %v157 = sub i64 %v156, %v155
-  %v158 = call i64 @llvm.smax.i64(i64 %v157, i64 0)
-  %v159 = call i64 @llvm.smin.i64(i64 %v158, i64 256)
-  %v160 = trunc i64 %v159 to i32
+  %v143 = phi <4 x float> [ %v94, %whole7 ], [ %v142, %done12 ]
+  %v144 = fadd <4 x float> %v73, %v143
+  %v145 = sext i32 %v1 to i64
+  %v146 = mul i64 %v145, 256
+  %v147 = mul i64 %v146, 4
+  %v148 = getelementptr i8, ptr addrspace(1) %p6, i64 %v147
+  %v149 = mul i32 %v7, 4
+  %v150 = sext i32 %v149 to i64
+  %v151 = getelementptr i8, ptr addrspace(1) %v148, i64 %v150
+  %v152 = sext i32 %p7 to i64
+  %v153 = sub i64 %v152, %v146
+  %v154 = call i64 @llvm.smax.i64(i64 %v153, i64 0)
+  %v155 = call i64 @llvm.smin.i64(i64 %v154, i64 256)
+  %v156 = trunc i64 %v155 to i32
+  %v157 = icmp slt i32 %v7, %v156
+  %v158 = sub i32 %v156, 1
+  %v159 = icmp slt i32 %v7, %v158
+  %v160 = sub i32 %v156, 2
   %v161 = icmp slt i32 %v7, %v160
-  %v162 = sub i32 %v160, 1
+  %v162 = sub i32 %v156, 3
   %v163 = icmp slt i32 %v7, %v162
-  %v164 = sub i32 %v160, 2
-  %v165 = icmp slt i32 %v7, %v164
-  %v166 = sub i32 %v160, 3
-  %v167 = icmp slt i32 %v7, %v166
-  %v168 = icmp sge i32 %v160, 256
-  br i1 %v168, label %whole13, label %edge14
+  %v164 = icmp sge i32 %v156, 256
+  br i1 %v164, label %whole13, label %edge14
 whole13:
-  store <4 x float> %v146, ptr addrspace(1) %v153, align 16
+  store <4 x float> %v144, ptr addrspace(1) %v151, align 16
   br label %done15
 edge14:
-  %v169 = extractelement <4 x float> %v146, i32 0
-  %v170 = bitcast float %v169 to i32
-  %v171 = extractelement <4 x float> %v146, i32 1
-  %v172 = bitcast float %v171 to i32
-  %v173 = extractelement <4 x float> %v146, i32 2
-  %v174 = bitcast float %v173 to i32
-  %v175 = extractelement <4 x float> %v146, i32 3
-  %v176 = bitcast float %v175 to i32
-  call void asm sideeffect "@$1 st.global.v4.b32 [$0], {$2, $3, $4, $5};", "l,b,r,r,r,r,~{memory}"(ptr addrspace(1) %v153, i1 %v167, i32 %v170, i32 %v172, i32 %v174, i32 %v176)
-  %v177 = xor i1 %v167, true
-  %v178 = and i1 %v161, %v177
-  br i1 %v178, label %cut16, label %done17
+  %v165 = extractelement <4 x float> %v144, i32 0
+  %v167 = extractelement <4 x float> %v144, i32 1
+  %v169 = extractelement <4 x float> %v144, i32 2
+  %v171 = extractelement <4 x float> %v144, i32 3
+  call void asm sideeffect "@$1 st.global.v4.b32 [$0], {$2, $3, $4, $5};", "l,b,r,r,r,r,~{memory}"(ptr addrspace(1) %v151, i1 %v163, float %v165, float %v167, float %v169, float %v171)
+  %v173 = xor i1 %v163, true
+  %v174 = and i1 %v157, %v173
+  br i1 %v174, label %cut16, label %done17
 cut16:
-  %v179 = and i1 %v178, %v161
-  %v181 = extractelement <4 x float> %v146, i32 0
-  %v182 = bitcast float %v181 to i32
-  call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v153, i1 %v179, i32 %v182)
-  %v183 = and i1 %v178, %v163
-  %v184 = getelementptr i8, ptr addrspace(1) %v153, i64 4
-  %v186 = extractelement <4 x float> %v146, i32 1
-  %v187 = bitcast float %v186 to i32
-  call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v184, i1 %v183, i32 %v187)
-  %v188 = and i1 %v178, %v165
-  %v189 = getelementptr i8, ptr addrspace(1) %v153, i64 8
-  %v191 = extractelement <4 x float> %v146, i32 2
-  %v192 = bitcast float %v191 to i32
-  call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v189, i1 %v188, i32 %v192)
-  %v193 = and i1 %v178, %v167
-  %v194 = getelementptr i8, ptr addrspace(1) %v153, i64 12
-  %v196 = extractelement <4 x float> %v146, i32 3
-  %v197 = bitcast float %v196 to i32
-  call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v194, i1 %v193, i32 %v197)
+  %v175 = and i1 %v174, %v157
+  %v177 = extractelement <4 x float> %v144, i32 0
+  call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v151, i1 %v175, float %v177)
+  %v179 = and i1 %v174, %v159
+  %v180 = getelementptr i8, ptr addrspace(1) %v151, i64 4
+  %v182 = extractelement <4 x float> %v144, i32 1
+  call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v180, i1 %v179, float %v182)
+  %v184 = and i1 %v174, %v161
+  %v185 = getelementptr i8, ptr addrspace(1) %v151, i64 8
+  %v187 = extractelement <4 x float> %v144, i32 2
+  call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v185, i1 %v184, float %v187)
+  %v189 = and i1 %v174, %v163
+  %v190 = getelementptr i8, ptr addrspace(1) %v151, i64 12
+  %v192 = extractelement <4 x float> %v144, i32 3
+  call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v190, i1 %v189, float %v192)
   br label %done17
 done17:
   br label %done15
