@@ -39,7 +39,8 @@ def _asm(i: LlvmInstruction, numbers: count[int], packs: dict[str, Struct]) -> l
     results = tuple(_TYPES.get(t, has) for t, has in zip(record.results, made, strict=False))
     if len(results) > 1 and i.type != Struct(results):
         assert i.result is not None
-        i.type = packs[i.result] = Struct(results)
+        packs[i.result] = Struct(results)
+        i = replace(i, type=packs[i.result])
     elif len(results) == 1 and i.type != results[0]:
         return [*before, *_viewed(i, results[0])]
     return [*before, i]
