@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from math import prod
 
-from tilewright.backend_ptx.layouts.accesses import TileWidths
+from tilewright.backend_ptx.layouts.memory import VECTOR_BYTES
 from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.lower.access import Accesses, Offsets, both
 from tilewright.backend_ptx.lower.context import Context
@@ -17,6 +17,7 @@ from tilewright.backend_ptx.lower.fragments import ArrayRef
 from tilewright.backend_ptx.lower.integers import clamped, resized
 from tilewright.backend_ptx.lower.positions import thread_index
 from tilewright.backend_ptx.ops.async_copy import AsyncLoad
+from tilewright.tileir.analysis.accesses import TileWidths
 from tilewright.tileir.layouts.flat import is_plain
 from tilewright.tileir.layouts.queries import register_offsets
 from tilewright.tileir.ops.memory import Load, Store
@@ -29,7 +30,7 @@ class TileAccess(Accesses):
     def __init__(self, ctx: Context, op: Load | Store | AsyncLoad, tile: TileType) -> None:
         self.ctx = ctx
         self.ref: ArrayRef = ctx[op.array]
-        self.widths = widths = TileWidths(op, self.ref.type, ctx.layout_of(tile), ctx.facts)
+        self.widths = widths = TileWidths(op, self.ref.type, ctx.layout_of(tile), ctx.facts, VECTOR_BYTES)
         self.shape, self.steps, self.index = tile.shape, op.steps, op.index
         self.layout, self.vector, self.kind = widths.layout, widths.vector, widths.kind
         self.small = self.ref.type.small

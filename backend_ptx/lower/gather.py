@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tilewright.backend_ptx.layouts.accesses import ElementChecks, GatherWidths
+from tilewright.backend_ptx.layouts.memory import VECTOR_BYTES
 from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.lower.access import Accesses, Offsets, any_of, both
 from tilewright.backend_ptx.lower.context import Context
@@ -17,6 +17,7 @@ from tilewright.backend_ptx.lower.integers import resized
 from tilewright.backend_ptx.lower.positions import owner
 from tilewright.backend_ptx.lower.registry import lower
 from tilewright.backend_ptx.ops.async_copy import AsyncGather
+from tilewright.tileir.analysis.accesses import ElementChecks, GatherWidths
 from tilewright.tileir.core import Value
 from tilewright.tileir.ops import memory as ops
 from tilewright.tileir.ops.atomics import Atomic
@@ -84,7 +85,7 @@ class GatherAccess(Elements, Accesses):
     def __init__(self, ctx: Context, op: ops.Gather | ops.Scatter) -> None:
         super().__init__(ctx, op)
         layout = ctx.layout(op.indices[0]) if op.indices else None
-        widths = GatherWidths(op, self.ref.type, layout, ctx.facts, ctx.runs)
+        widths = GatherWidths(op, self.ref.type, layout, ctx.facts, ctx.runs, VECTOR_BYTES)
         self.vector, self.cut = widths.vector, widths.cut
         self.heads = range(0, self.lanes, self.vector)
         self.places = self.pointers(self.heads)

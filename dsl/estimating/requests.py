@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.backend_ptx.layouts.accesses import GatherWidths, TileWidths
 from tilewright.backend_ptx.layouts.boxes import box_starts
+from tilewright.backend_ptx.layouts.memory import VECTOR_BYTES
 from tilewright.backend_ptx.layouts.shared import copy_vector
 from tilewright.backend_ptx.ops.async_copy import AsyncGather, AsyncLoad
 from tilewright.backend_ptx.ops.bulk import TmaLoad, TmaStore
 from tilewright.backend_ptx.tensor_maps import copy_of, part_shape
+from tilewright.tileir.analysis.accesses import GatherWidths, TileWidths
 from tilewright.tileir.analysis.facts import facts
 from tilewright.tileir.analysis.places import same_for_all
 from tilewright.tileir.analysis.runs import runs
@@ -124,7 +125,7 @@ class Machine:
 def _tile(machine: Machine, op: Load | Store) -> Requests:
     """Loads and stores of tiles. Who holds a copy loads it, too; owners store."""
     type_ = op.tile.type
-    widths = TileWidths(op, op.array.type, machine.layout(type_), machine.facts)
+    widths = TileWidths(op, op.array.type, machine.layout(type_), machine.facts, VECTOR_BYTES)
     threads, ordered = machine.threads(type_), op.memory_order is not MemoryOrder.WEAK
     who = threads if ordered or isinstance(op, Store) else Warps(threads.flats, np.ones_like(threads.owner))
     if ordered:
@@ -136,7 +137,7 @@ def _tile(machine: Machine, op: Load | Store) -> Requests:
 def _async_load(machine: Machine, op: AsyncLoad) -> Requests:
     """What is cut off of a copy is not read; its first element says whether anything is."""
     layout, size = machine.layout(op.tile), op.tile.dtype.bytes
-    widths = TileWidths(op, op.array.type, layout, machine.facts)
+    widths = TileWidths(op, op.array.type, layout, machine.facts, VECTOR_BYTES)
     width = min(widths.vector, copy_vector(op.buffer.type.layout, layout, size))
     threads = machine.threads(op.tile)
     through = width * size < CACHED or same_for_all(op.index)
@@ -151,7 +152,7 @@ def _async_gather(machine: Machine, op: AsyncGather) -> Requests:
 
 def _elements(machine: Machine, op: Gather | Scatter) -> Requests:
     type_ = op.indices[0].type if op.indices else op.padding.type if isinstance(op, Gather) else op.value.type
-    widths = GatherWidths(op, op.array.type, machine.layout(type_), machine.facts, machine.runs)
+    widths = GatherWidths(op, op.array.type, machine.layout(type_), machine.facts, machine.runs, VECTOR_BYTES)
     threads = machine.threads(type_)
     who = threads if isinstance(op, Scatter) else Warps(threads.flats, np.ones_like(threads.owner))
     single = (who.heads(1), who.owners(1)) if widths.cut else None

@@ -13,10 +13,9 @@ from itertools import pairwise
 
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
-from tilewright.backend_ptx.layouts.accesses import GatherWidths
 from tilewright.backend_ptx.layouts.bulk import bulk_layout, inner_axis, tma_refusal
 from tilewright.backend_ptx.layouts.matrices import ring_layout, widest_copy
-from tilewright.backend_ptx.layouts.memory import tile_access
+from tilewright.backend_ptx.layouts.memory import VECTOR_BYTES, tile_access
 from tilewright.backend_ptx.layouts.warpgroup import WARPS
 from tilewright.backend_ptx.ops.engines import CP_ASYNC, TMA_LOAD
 from tilewright.backend_ptx.ops.layout import ConvertLayout
@@ -26,6 +25,7 @@ from tilewright.backend_ptx.passes.matmul.operands import dense_axis, slot_of
 from tilewright.backend_ptx.passes.pipelining.addresses import change_of_array, early, find_address
 from tilewright.backend_ptx.passes.pipelining.transfers import Channel, RefusalError, Ring, Source, Transfer, name_of
 from tilewright.backend_ptx.tensor_maps import refusal
+from tilewright.tileir.analysis.accesses import GatherWidths
 from tilewright.tileir.analysis.chains import only_used_by
 from tilewright.tileir.analysis.described import described
 from tilewright.tileir.analysis.moved import moves_to, source_of
@@ -200,7 +200,7 @@ def copied_transfer(loop: Loop, source: Load | Gather, unit: Unit, warps: int, t
 def _gathered_run(gather: Gather, unit: Unit) -> GatherRun:
     """The longest run of a thread's elements that are contiguous in memory, along any axis, and share one mask
     value."""
-    widths = GatherWidths(gather, gather.array.type, gather.result.type.layout, unit.facts, unit.runs)
+    widths = GatherWidths(gather, gather.array.type, gather.result.type.layout, unit.facts, unit.runs, VECTOR_BYTES)
     if widths.vector == 1:
         raise RefusalError(decisions.NOT_KNOWN_SIDE_BY_SIDE)
     masked = widths.vector if gather.mask is None else unit.runs[gather.mask][widths.axis].stays

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
+from tilewright.backend_ptx.layouts.memory import VECTOR_BYTES
 from tilewright.backend_ptx.ops.matmul import MmaFma, Product, padded
 from tilewright.backend_ptx.resources.occupancy import AIM, IN_FLIGHT, STEP, resident, shared_of_cta
 from tilewright.backend_ptx.resources.pipes import FMA, MUFU, TENSOR, Bound, bounds
@@ -33,7 +34,6 @@ from tilewright.tileir.ops.control import For
 from tilewright.tileir.ops.fold import Fold
 from tilewright.tileir.ops.memory import Load
 
-VECTOR_BYTES = 16
 USUAL = 4
 # Teams of warps that run blocks in turns; slots of full rings; columns of an MMA from which on its operands take shared
 # memory less time than the tensor cores.

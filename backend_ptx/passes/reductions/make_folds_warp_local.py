@@ -4,7 +4,7 @@
     after:  %0: tile<256x4xf32, #1> = reshape(src=%x, shape=(256, 4))
             %1: tile<256x4xf32, #1> = scan_with(srcs=(%0), axis=1) .combine ...
             %2: tile<256xf32, #2> = reduce_with(srcs=(%0), axis=1) .combine ...
-            ... scans of %2 in each warp, and across warps (scans.py) ...          // %3: all that comes before a run
+            ... scans of %2 in each warp, and across warps (warp_scans.py) ...     // %3: all that comes before a run
             ... %3 combined with %1, except in the first run, and reshaped: %y ...
 
     before: %z: f32 = reduce_with(srcs=(%x), axis=0) .combine ...
@@ -19,7 +19,6 @@ from collections.abc import MutableMapping
 
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.ops.layout import converted
-from tilewright.backend_ptx.passes.reductions.scans import bits_in, split_scan, totals_of_warps
 from tilewright.tileir.analysis.unit import Preserved
 from tilewright.tileir.core import Block, Value
 from tilewright.tileir.layout import Layout
@@ -29,6 +28,7 @@ from tilewright.tileir.layouts.flat import REGISTER, WARP, is_plain
 from tilewright.tileir.layouts.queries import registers
 from tilewright.tileir.ops.fold import Fold, ReduceWith, ScanWith
 from tilewright.tileir.rewrite import Rewriter, rewrite_kinds
+from tilewright.tileir.warp_scans import bits_in, split_scan, totals_of_warps
 
 # Elements of a thread from which on a fold changes the layout for runs of neighbours, and the shortest run that pays.
 MANY, RUN = 8, 4
@@ -54,11 +54,11 @@ def _place(
     if is_plain(own) and any(basis[op.axis] for basis in own.bases(WARP)):
         op.srcs = tuple(once(v, own) for v in op.srcs)
         if isinstance(op, ScanWith):
-            for result, made in zip(op.results, split_scan(rewriter, op, warps), strict=True):
+            for result, made in zip(op.results, split_scan(rewriter, op, warps, converted), strict=True):
                 rewriter.replace(result, converted(rewriter, made, result.type.layout))
             return
         if isinstance(op, ReduceWith):
-            op.srcs = tuple(totals_of_warps(rewriter, op, warps))
+            op.srcs = tuple(totals_of_warps(rewriter, op, warps, converted))
     layout = _layout_for(op, own, warps)
     op.srcs = tuple(once(v, layout) for v in op.srcs)
     rewriter.keep(op)

@@ -1,6 +1,7 @@
-"""How threads access a tile in global memory: how many elements at once, and what an edge or a mask may cut.
+"""How threads access a tile in memory: how many elements at once, and what an edge or a mask may cut.
 
-Lowering emits what these say, and estimates count it. Tile axis k is array axis order[k].
+Lowering emits what these say, and estimates count it. Tile axis k is array axis order[k]. `most`: bytes of the widest
+access that the machine has.
 """
 
 from __future__ import annotations
@@ -8,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tilewright.backend_ptx.layouts.memory import VECTOR_BYTES
 from tilewright.tileir.analysis.facts import Facts
 from tilewright.tileir.analysis.neighbours import GatherRun, aligned, gather_run
 from tilewright.tileir.analysis.runs import Runs
@@ -22,22 +22,21 @@ class TileWidths:
     """Of a load, store or asynchronous load of a tile in a layout: `vector` elements along tile axis `vector_axis` are
     one access (-1: single elements)."""
 
-    def __init__(self, op: Any, array: ArrayType, layout: Layout, known: Facts) -> None:
+    def __init__(self, op: Any, array: ArrayType, layout: Layout, known: Facts, most: int) -> None:
         self.array, self.layout, self.known = array, layout, known
         self.shape = layout.shape
         self.steps: tuple[int, ...] = op.steps
         self.order: tuple[int, ...] = op.order
         self.index: tuple[Value, ...] = op.index
         self.check_bounds: bool = op.check_bounds
-        self.vector_axis, self.vector = self._choose_vector()
+        self.vector_axis, self.vector = self._choose_vector(most)
 
-    def _choose_vector(self) -> tuple[int, int]:
+    def _choose_vector(self, most: int) -> tuple[int, int]:
         """(axis, elements) of one access: consecutive in memory and in registers, aligned; (-1, 1) if none are."""
         best = (-1, 1)
         for axis in range(len(self.shape)):
             if self.stride(axis) == 1:
-                most = VECTOR_BYTES // self.array.dtype.bytes
-                width = min(vector_along(self.layout, axis), most)
+                width = min(vector_along(self.layout, axis), most // self.array.dtype.bytes)
                 width = aligned(self.array, self.order[axis], width, self.origin_divisor(axis))
                 if width > best[1]:
                     best = (axis, width)
@@ -107,16 +106,18 @@ class GatherWidths(ElementChecks):
     """Of a gather or scatter whose index tiles have a layout: one access is `vector` elements along `axis` of the index
     tiles, which is axis `dense` of the array (both -1: nothing lies side by side)."""
 
-    def __init__(self, op: Any, array: ArrayType, layout: Layout | None, known: Facts, counted: Runs) -> None:
+    def __init__(
+        self, op: Any, array: ArrayType, layout: Layout | None, known: Facts, counted: Runs, most: int,
+    ) -> None:
         super().__init__(op, array, known)
         self.layout, self.counted = layout, counted
-        self.axis, (self.vector, self.dense) = self._choose()
+        self.axis, (self.vector, self.dense) = self._choose(most)
 
-    def _choose(self) -> tuple[int, GatherRun]:
+    def _choose(self, most: int) -> tuple[int, GatherRun]:
         best = (-1, GatherRun(1, -1))
         indices = tuple(self.counted[i] for i in self.op.indices)
         for axis in range(len(self.op.shape)):
-            found = gather_run(self.array, indices, axis, VECTOR_BYTES)
+            found = gather_run(self.array, indices, axis, most)
             count = min(found.length, vector_along(self.layout, axis)) if self.layout is not None else 1
             if count > best[1].length:
                 best = (axis, GatherRun(count, found.dense))
