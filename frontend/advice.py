@@ -28,12 +28,23 @@ _FUNCTIONS: dict[str, str] = {
     "program_id": "write ct.bid(axis)", "num_programs": "write ct.num_blocks(axis)",
     "dot": "write a @ b, or ct.mma(a, b, acc)", "mean": "write ct.sum(t, axis) / n",
     "average": "write ct.sum(t, axis) / n", "var": "write ct.sum((t - mean) * (t - mean), axis) / n",
+    "std": "write ct.sqrt(ct.sum((t - mean) * (t - mean), axis) / n)", "norm": "write ct.sqrt(ct.sum(t * t, axis))",
+    "count_nonzero": "write ct.sum((t != 0).astype(ct.int32), axis)", "outer": "write x[:, None] * y[None, :]",
+    "einsum": "write a @ b; or multiply tiles that broadcast, and ct.sum along an axis",
+    "silu": "write x * ct.sigmoid(x)", "gelu": "write 0.5 * x * (1 + ct.erf(x * 0.7071067811865476))",
+    "dropout": "write ct.where(ct.random.uniform(seed, index) < p, 0, x / (1 - p))",
+    "logaddexp": "write m + ct.log(ct.exp(x - m) + ct.exp(y - m)) with m = ct.maximum(x, y)",
+    **dict.fromkeys(("tril", "triu", "eye", "diag"), "compare positions: ct.where(i[:, None] >= j[None, :], t, 0), "
+                    "i and j of ct.arange"),
+    "linspace": "write low + step * ct.arange(n, dtype=ct.float32), n a power of two",
+    **{name: f"write math.{name}" for name in ("inf", "nan", "pi", "e")},
     "relu": "write ct.maximum(x, 0)", "softmax": "write e = ct.exp(t - ct.max(t, axis, keepdims=True)), "
     "then e / ct.sum(e, axis, keepdims=True)", "zeros_like": "write ct.zeros(t.shape, t.dtype)",
     "ones_like": "write ct.ones(t.shape, t.dtype)", "full_like": "write ct.full(t.shape, value, t.dtype)",
     "empty": "write ct.zeros(shape, dtype)", "array": "write ct.astile((a, b), dtype=...)",
     "trans": "write ct.transpose(t)",
-    "swapaxes": "write ct.transpose(t, axis0, axis1)", "concatenate": "write ct.cat((a, b), axis)",
+    "swapaxes": "write ct.transpose(t, axis0, axis1)",
+    **dict.fromkeys(("concatenate", "concat"), "write ct.cat((a, b), axis)"),
     "stack": "add an axis to each and write ct.cat((a, b), axis)", "vstack": "write ct.cat((a, b), 0)",
     "clip": "write ct.clamp(x, low, high)", "rint": "write ct.round(x)",
     **{f"arc{name}": f"write ct.a{name}(x)" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
@@ -45,7 +56,8 @@ _FUNCTIONS: dict[str, str] = {
     "logical_and": "write a & b",
     "logical_or": "write a | b",
     "logical_not": "write ~a",
-    "sign": "write ct.where(x > 0, 1, ct.where(x < 0, -1, 0))", "size": "multiply the lengths of t.shape",
+    "sign": "write ct.where(x > 0, 1, ct.where(x < 0, -1, 0))", "popc": "write ct.popcount(x)",
+    **dict.fromkeys(("convert", "cast"), "write x.astype(dtype)"), "size": "multiply the lengths of t.shape",
     "shape": "write t.shape", "len": "write t.shape[0]", "take_along_axis": "write ct.take(t, index, axis)",
     "constexpr": "annotate the parameter with ct.Constant[int]", "static_range": "write ct.static_iter(range(n))",
     "multiple_of": "write ct.assume_divisible_by(x, n)", "device_print": "write ct.printf or print",
@@ -93,8 +105,9 @@ _TILE_MEMBERS: dict[str, str] = {
     "cumsum": "write ct.cumsum(t, axis)", "load": "tiles are values already; only arrays are loaded",
 }
 _ARRAY_MEMBERS: dict[str, str] = {
-    "T": 'load its tiles with order="F"', "size": "multiply the lengths of a.shape",
-    "itemsize": "it follows from a.dtype", "data_ptr": _NO_POINTERS,
+    "T": 'load its tiles with order="F"',
+    "itemsize": "it follows from a.dtype", "data_ptr": _NO_POINTERS, "stride": "write a.strides[axis]",
+    **dict.fromkeys(("size", "numel"), "multiply the lengths of a.shape"), "dim": "write a.ndim",
     "load": "write ct.load(a, index=..., shape=...)", "store": "write ct.store(a, index=..., tile=...)",
 }
 

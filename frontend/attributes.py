@@ -172,8 +172,11 @@ def _members(readers: Iterable[str], methods: Iterable[str]) -> list[str]:
 def _as_function(kind: str, name: str) -> list[str]:
     """For a method that tiles lack, but whose name is a function of the language."""
     rule = RULES.get(name)
-    of_tile = kind == "Tile" and rule is not None and rule.signature.positional_only[:1] == ("x",)
-    return [f"write ct.{name}(t)"] if of_tile else []
+    if kind != "Tile" or rule is None or rule.signature.positional_only[:1] != ("x",):
+        return []
+    takes = rule.signature
+    more = [other for other in (*takes.positional_only[1:], *takes.positional) if other not in takes.defaults]
+    return [f"write ct.{name}({', '.join(('t', *more))})"]
 
 
 def _from_module(t: Translator, module: types.ModuleType, name: str) -> Val:
