@@ -115,7 +115,8 @@ def coordinates_of(unit: Unit) -> Mapping[Value, int]:
     """The values that say which block this is, each with its axis of the grid.
 
     Where a kernel has one axis, and divides the number of the block by the length of a row, the remainder stands for
-    axis 0 and the quotient for axis 1.
+    axis 0 and the quotient for axis 1. Where it uses the number otherwise, too (as the place of a partial result), both
+    have to stay what they are.
     """
     ids = [op for op in unit.function.walk() if isinstance(op, BlockId)]
     if len({op.axis for op in ids}) > 1:
@@ -124,7 +125,9 @@ def coordinates_of(unit: Unit) -> Mapping[Value, int]:
     for op in unit.function.body.ops:
         if isinstance(op, arith.Mod | arith.FloorDiv) and isinstance(op.lhs.op, BlockId):
             divided[op.rhs][op.result] = int(isinstance(op, arith.FloorDiv))
-    return next((found for found in divided.values() if len(set(found.values())) == 2), {})
+    users = [user for op in ids for user in unit.uses.get(op.result, ())]
+    return next((found for found in divided.values() if len(set(found.values())) == 2 and all(
+        user.results and user.results[0] in found for user in users)), {})
 
 
 def _reads(op: Op) -> bool:

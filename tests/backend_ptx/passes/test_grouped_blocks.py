@@ -62,6 +62,14 @@ def flat(a, b, c, tm: ct.Constant[int], tn: ct.Constant[int], tk: ct.Constant[in
 
 
 @ct.tile_kernel
+def numbered(a, b, c, tm: ct.Constant[int], tn: ct.Constant[int], tk: ct.Constant[int]):
+    """Each tile of the product at the place of its block's number."""
+    columns = ct.num_tiles(b, 1, (tk, tn))
+    i, j = ct.bid(0) // columns, ct.bid(0) % columns
+    ct.store(c, (ct.bid(0), 0), total(a, b, i, j, tm, tn, tk))
+
+
+@ct.tile_kernel
 def flat_in_groups(a, b, c, tm: ct.Constant[int], tn: ct.Constant[int], tk: ct.Constant[int]):
     rows, columns = ct.num_tiles(a, 0, (tm, tk)), ct.num_tiles(b, 1, (tk, tn))
     first, inside = ct.bid(0) // (4 * columns) * 4, ct.bid(0) % (4 * columns)
@@ -181,12 +189,12 @@ def test_the_order_in_which_a_kernel_names_its_axes_does_not_matter() -> None:
     assert found is not None and found[:3] == (0, 8, 1)
 
 
-KEPT = ("grouped_by_hand", "flat_in_groups", "persistent", "until_large", "added", "sums", "biased")
+KEPT = ("grouped_by_hand", "numbered", "flat_in_groups", "persistent", "until_large", "added", "sums", "biased")
 
 
 @pytest.mark.parametrize("name", KEPT)
 def test_other_grids_keep_their_order(name: str) -> None:
-    """Those that choose an order, walk, may wait for each other, or share little."""
+    """Those that choose an order, use a block's number for more, walk, may wait for each other, or share little."""
     f = function(globals()[name], 128, 128, 64)
     assert chosen(f) is None
 
