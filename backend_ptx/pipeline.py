@@ -21,6 +21,7 @@ from tilewright.backend_ptx.passes.matmul.scale_operands import scale_operands
 from tilewright.backend_ptx.passes.matmul.select_instructions import select_instructions
 from tilewright.backend_ptx.passes.matmul.split_mmas import split_mmas
 from tilewright.backend_ptx.passes.matmul.wait_for_mmas import wait_for_mmas
+from tilewright.backend_ptx.passes.pipelining.load_before_loops import load_before_loops
 from tilewright.backend_ptx.passes.pipelining.mask_paddings import mask_paddings
 from tilewright.backend_ptx.passes.pipelining.pipeline_loops import pipeline_loops
 from tilewright.backend_ptx.passes.pipelining.split_loops import split_loops
@@ -64,6 +65,7 @@ PIPELINE: Final[tuple[Pass[Compilation], ...]] = (
     wait_for_mmas,
     hoist_conversions,
     split_stores,
+    load_before_loops,
     pipeline_loops,
     spill_tiles,
     lower_conversions,
@@ -119,6 +121,8 @@ ORDER: Final[tuple[Order[Compilation], ...]] = (
     (hoist_conversions, split_stores, "the conversions left before stores are those to split"),
     (split_stores, pipeline_loops, "rings use the shared memory that it saves"),
     (split_stores, plan_shared_memory, "it allocates buffers"),
+    (split_stores, load_before_loops, "what it loads sub-tile by sub-tile stays beside the store"),
+    (load_before_loops, pipeline_loops, "what is live beside a loop decides how many slots its rings get"),
     (insert_barriers, ping_pong_warpgroups, "only warpgroups without another barrier in the loop may ping-pong"),
     (pipeline_loops, lower_conversions, "a ring replaces conversions of what it holds; other stages get buffers"),
     (pipeline_loops, plan_shared_memory, "it allocates the rings"),

@@ -39,6 +39,7 @@ SHOWN = {
     "wait_for_mmas": Shown("gemm"),
     "hoist_conversions": Shown("widened_transpose"),
     "split_stores": Shown("gemm_bf16"),
+    "load_before_loops": Shown("gemm_scaled_blocks"),
     "pipeline_loops": Shown("accumulate"),
     "spill_tiles": Shown("wide_rows", warps=4),
     "lower_conversions": Shown("transpose"),

@@ -19,8 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tilewright.tileir.analysis.places import movable_loads
-from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.analysis.uses import all_reads
 from tilewright.tileir.core import Block, Effects, Op, Value
 
@@ -46,27 +44,17 @@ def start_early(block: Block, starts: Callable[[Op], bool]) -> bool:
     return block.ops != before
 
 
-def bring_up(block: Block, op: Op, place: Op) -> None:
+def bring_up(block: Block, op: Op, place: Op) -> bool:
     """Move an op above another one of its block, with what computes its operands: ops that do nothing but read what
-    nobody writes. Nothing moves where they need other ops from `place` on."""
+    nobody writes. Nothing moves where they need other ops from `place` on. Whether anything moved."""
     start, end = block.ops.index(place), block.ops.index(op)
     between = block.ops[start:end]
     wanted = needed_for(between, op) | {op}
-    if start < end and not any(
-            o.blocks or o.effects()._replace(reads=()) != Effects() for o in wanted):
-        moved, left = ([o for o in (*between, op) if (o in wanted) is which] for which in (True, False))
-        block.ops[start:end + 1] = [*moved, *left]
-
-
-def load_before_loops(unit: Unit, starts: Callable[[Op], bool], fits: Callable[[Value], bool]) -> None:
-    """Tiles that fit beside what a loop holds, and are loaded behind one of the same block that has ops for which
-    `starts` holds (the bias of a product), are loaded before it: their latency passes meanwhile."""
-    movable = movable_loads(unit)
-    for load in [op for op in unit.function.walk() if op in movable]:  # in the program's order
-        ops = (block := unit.homes[load]).ops
-        loops = (op for op in ops[:ops.index(load)] if op.repeats and any(map(starts, op.blocks[-1].ops)))
-        if fits(load.result) and (loop := next(loops, None)):
-            bring_up(block, load, loop)
+    if start >= end or any(o.blocks or o.effects()._replace(reads=()) != Effects() for o in wanted):
+        return False
+    moved, left = ([o for o in (*between, op) if (o in wanted) is which] for which in (True, False))
+    block.ops[start:end + 1] = [*moved, *left]
+    return True
 
 
 def needed_for(ops: Sequence[Op], last: Op) -> set[Op]:

@@ -29,7 +29,6 @@ from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.ops.bulk import TmaAcquire
 from tilewright.backend_ptx.ops.engines import CP_ASYNC, TMA_LOAD
-from tilewright.backend_ptx.ops.matmul import is_outstanding
 from tilewright.backend_ptx.ops.units import UNITS
 from tilewright.backend_ptx.passes.clusters.multicast import share_in_cluster
 from tilewright.backend_ptx.passes.matmul.operands import still_read
@@ -39,7 +38,6 @@ from tilewright.backend_ptx.passes.pipelining.carriers import AsyncCopies, Handi
 from tilewright.backend_ptx.passes.pipelining.depth import Depths
 from tilewright.backend_ptx.passes.pipelining.emit import Carrier, Expander
 from tilewright.backend_ptx.passes.pipelining.transfers import Channel
-from tilewright.backend_ptx.resources.registers import registers_of
 from tilewright.backend_ptx.roles import plan_roles
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.builder import Constants
@@ -47,10 +45,8 @@ from tilewright.tileir.engines import THREADS, Engine
 from tilewright.tileir.iterations import most_iterations
 from tilewright.tileir.ops.control import For, While
 from tilewright.tileir.passes.dce import dce
-from tilewright.tileir.passes.start_early import load_before_loops
 
 LATE_SLOTS = 3  # without which MMAs that the next iteration waits for could still read what a warp stores there
-FEW = 2  # registers of a tile that is loaded before a loop of MMAs, and used behind it
 CARRIERS: dict[Engine, type[Carrier]] = {TMA_LOAD: Tma, CP_ASYNC: AsyncCopies, THREADS: Staging}
 
 
@@ -59,7 +55,6 @@ def pipeline_loops(c: Compilation) -> Preserved:
     function = c.function
     if not any(isinstance(op, (For, While)) for op in function.walk()):
         return ALL
-    load_before_loops(c, is_outstanding, lambda tile: registers_of(tile) <= FEW)
     choice = _Choice(c)
     if c.target.has_tma and any(UNITS[name].reads_shared for name in c.target.matrix_units):
         choice.tma()
