@@ -15,6 +15,7 @@ import pytest
 from catalogue.group_kernels import grouped
 from support import fake_cuda
 from support.fake_cuda import FakeCuda
+from support.launched import three
 
 import tilewright as tw
 from tilewright.backend_ptx.runtime import tables
@@ -43,10 +44,6 @@ def scale(x, a, b, k: tw.ScalarInt64, flag, n: tw.Constant[int] = 16):
     i = tw.bid(0)
     t = tw.load(x, i, n) * a + b
     tw.store(x, i, tw.where(flag, t + tw.astype(k, tw.float32), t))
-
-
-def three(n: int = 100) -> list[Any]:
-    return [tw.to_device(np.arange(n, dtype=np.float32)) for _ in range(3)]
 
 
 def test_a_bound_launch_is_the_launch(cuda: FakeCuda) -> None:

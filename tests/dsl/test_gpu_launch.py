@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from support import fake_cuda
 from support.fake_cuda import FakeCuda
-from support.launched import make_add
+from support.launched import make_add, three
 
 import tilewright as tw
 from tilewright.backend_ptx.runtime import driver
@@ -37,10 +37,6 @@ def make_scale() -> Any:
         tw.store(x, (i,), tw.where(flag, t + tw.astype(k, tw.float32), t))
 
     return scale
-
-
-def three(n: int = 100) -> list[tw.DeviceArray]:
-    return [tw.to_device(np.arange(n, dtype=np.float32)) for _ in range(3)]
 
 
 def test_parameters(cuda: FakeCuda) -> None:

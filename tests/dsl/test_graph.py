@@ -12,6 +12,7 @@ import pytest
 from catalogue.group_kernels import grouped
 from support import fake_cuda
 from support.fake_cuda import FakeCuda
+from support.launched import make_add, three
 
 import tilewright as tw
 from tilewright.backend_ptx.runtime import tables
@@ -20,19 +21,6 @@ from tilewright.backend_ptx.runtime import tables
 @pytest.fixture
 def cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeCuda]:
     yield from fake_cuda.in_place(monkeypatch, tmp_path / "cache")
-
-
-def make_add() -> Any:
-    @tw.tile_kernel
-    def add(x, y, z, n: tw.Constant[int]):
-        i = tw.bid(0)
-        tw.store(z, i, tw.load(x, i, n) + tw.load(y, i, n))
-
-    return add
-
-
-def three(n: int = 100) -> list[Any]:
-    return [tw.to_device(np.arange(n, dtype=np.float32)) for _ in range(3)]
 
 
 def test_a_graph_queues_its_launches(cuda: FakeCuda) -> None:

@@ -9,11 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from support import fake_cuda
 from support.fake_cuda import FakeCuda
-from support.launched import make_add
+from support.launched import make_add, three
 
 import tilewright as tw
 from tilewright.launching import native, records, watching
@@ -54,10 +53,6 @@ def make_scale() -> Any:
         tw.store(x, (i,), tw.where(twice, t * 2.0, t) + times)
 
     return scale
-
-
-def three(n: int = 100) -> list[tw.DeviceArray]:
-    return [tw.to_device(np.arange(n, dtype=np.float32)) for _ in range(3)]
 
 
 def taught(launch: Any) -> None:

@@ -1,10 +1,12 @@
-"""Kernels that tests of launches share, and kernels of a module's text."""
+"""Kernels and arrays that tests of launches share, and kernels of a module's text."""
 
 from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 import tilewright as tw
 
@@ -17,6 +19,11 @@ def make_add() -> Any:
         tw.store(z, (i,), tw.load(x, (i,), (n,)) + tw.load(y, (i,), (n,)))
 
     return add
+
+
+def three(n: int = 100) -> list[tw.DeviceArray]:
+    """Arrays of n float32 elements on the device."""
+    return [tw.to_device(np.arange(n, dtype=np.float32)) for _ in range(3)]
 
 
 def kernel_of(text: str, path: Path) -> Any:
