@@ -10,16 +10,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
-from tilewright.tileir.analysis.neighbours import aligned, gather_run
+from tilewright.tileir.analysis.neighbours import gather_run, tile_run
 from tilewright.tileir.analysis.runs import Along
-from tilewright.tileir.core import Function
 from tilewright.tileir.f2 import span
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.layouts.blocked import blocked
 from tilewright.tileir.layouts.convert import plan_conversion
 from tilewright.tileir.layouts.flat import LANE
 from tilewright.tileir.layouts.queries import registers, vector_along
-from tilewright.tileir.ops.memory import Load
 from tilewright.tileir.types import ArrayType
 
 VECTOR_BYTES = 16
@@ -83,29 +81,8 @@ def conversion_cost(source: Layout, target: Layout, element_bytes: int) -> int:
 @lru_cache(maxsize=1024)
 def tile_access(array: ArrayType, order: tuple[int, ...], steps: tuple[int, ...], shape: tuple[int, ...]) -> Access:
     """The access of a `load` or `store` with these fields: tile axis k is array axis order[k]."""
-    strides = [array.strides[a] for a in order]
-    ranked = sorted(reversed(range(len(shape))), key=lambda k: _stride_rank(strides[k]))
-    # An axis of length 1 says nothing about neighbours.
-    ranked.sort(key=lambda k: shape[k] == 1)
-    contiguous = bool(ranked) and strides[ranked[0]] == 1
-    vector = 1
-    if contiguous:  # base, tile origins and the other strides must all be multiples of a vector
-        fast = ranked[0]
-        vector = aligned(array, order[fast], min(VECTOR_BYTES // array.dtype.bytes, shape[fast]), steps[fast])
-    return Access(shape, tuple(ranked), vector, contiguous, array.dtype.bytes)
-
-
-def moves_elements(function: Function) -> bool:
-    """Whether elements of the longest tile are loaded one by one, as those of rows at odd addresses are."""
-    loads = [op for op in function.walk() if isinstance(op, Load) and op.shape]
-    longest = max((prod(op.shape) for op in loads), default=0)
-    return any(prod(op.shape) == longest and tile_access(op.array.type, op.order, op.steps, op.shape).vector == 1
-               for op in loads)
-
-
-def _stride_rank(stride: int | None) -> int:
-    """Known small strides first; an unknown one counts as large, so that row-major order decides."""
-    return 1 << 40 if stride is None else abs(stride)
+    run = tile_run(array, order, steps, shape, VECTOR_BYTES)
+    return Access(shape, run.order, run.length, run.contiguous, array.dtype.bytes)
 
 
 @lru_cache(maxsize=1024)

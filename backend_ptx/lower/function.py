@@ -5,7 +5,6 @@ from __future__ import annotations
 import tilewright.backend_ptx.lower.families  # noqa: F401  (registers the lowerings)
 from tilewright.backend_ptx.abi import AbiParam, Lowered, kernel_abi
 from tilewright.backend_ptx.instructions.table import instruction
-from tilewright.backend_ptx.layouts.memory import moves_elements
 from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.llvm.module import DebugLines, KernelText
 from tilewright.backend_ptx.lower.arrays import GLOBAL, in_grid
@@ -23,6 +22,7 @@ from tilewright.backend_ptx.resources.occupancy import AIM, STEP, register_cap, 
 from tilewright.backend_ptx.resources.registers import LONG, MARGIN, estimated_registers
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.effects import changing_arrays
+from tilewright.tileir.analysis.neighbours import moves_elements
 from tilewright.tileir.analysis.uses import read_from_outside
 from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.diagnostics import NO_SPAN

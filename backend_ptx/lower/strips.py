@@ -16,7 +16,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial, reduce
 from typing import Any, cast
 
-from tilewright.backend_ptx.layouts.memory import moves_elements
 from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.lower.addresses import TileAccess
 from tilewright.backend_ptx.lower.context import Context
@@ -26,6 +25,7 @@ from tilewright.backend_ptx.lower.reduce import StripReduction, can_reduce_strip
 from tilewright.backend_ptx.lower.registry import lowering_of
 from tilewright.backend_ptx.resources.registers import LONG, STRIP, computed_again, is_dear, kept_by
 from tilewright.tileir.analysis.axes import is_tile
+from tilewright.tileir.analysis.neighbours import moves_elements
 from tilewright.tileir.analysis.padded import padded_tiles, tests_columns
 from tilewright.tileir.analysis.recomputation import is_widening
 from tilewright.tileir.core import Op, Value
@@ -52,9 +52,10 @@ class Run:
         made = [v for op in self.ops for v in op.results]
         taken = [v for op in self.ops for v in op.operands if is_tile(v) and v not in made and self.width >= LONG]
         self.again = list(dict.fromkeys(op for v in taken for op in computed_again(v)))  # what nobody keeps
-        # In loops, registers hold the weights too: branches made ptxas spill (8 to 32 bytes of rows of 32000).
-        alone = self.width >= LONG and ctx.homes[run[0]] is ctx.function.body
-        self.apart = alone and moves_elements(ctx.function)
+        self.apart = self.width >= LONG and moves_elements(ctx.function)
+        # In loops, registers hold the weights too: branches made ptxas spill (8 to 32 bytes of rows of 32000). They do
+        # not where no ring takes the rows.
+        alone = self.apart or (self.width >= LONG and ctx.homes[run[0]] is ctx.function.body)
         given = (v for op in (*self.again, *self.ops) for v in op.operands)
         self.tests = {v: found for v in given if self.apart and (found := tests_columns(v, ctx)) is not None}
         used = [v for v in made if any(user not in run for user in ctx.uses.get(v, ()))]
@@ -64,7 +65,7 @@ class Run:
     def _made_again(self, test: Value) -> bool:
         """Whether all strips that use a test of columns make it: predicates of many elements cost more to keep."""
         users = self.ctx.uses.get(test, ()) if self.apart and tests_columns(test, self.ctx) else ()
-        return bool(users) and all(op.elementwise and self.ctx.homes[op] is self.ctx.function.body for op in users)
+        return bool(users) and all(op.elementwise for op in users)
 
     def _access(self) -> Any:
         """None where every strip must be computed."""

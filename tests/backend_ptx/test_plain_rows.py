@@ -32,7 +32,7 @@ def lowered(kind: str, width: int, dtype: str = "bf16") -> Any:
     ("softmax", 4096, 10), ("softmax", 12288, 3), ("softmax", 16384, 3), ("softmax", 32768, 2), ("softmax", 65536, 2),
     ("layer_norm", 4096, 14), ("layer_norm", 12288, 3), ("layer_norm", 16384, 3), ("layer_norm", 32768, 2),
     ("rms_norm", 4096, 16), ("rms_norm", 12288, 4), ("rms_norm", 16384, 4), ("rms_norm", 65536, 2),
-    ("masked_softmax", 50257, 5), ("layer_norm", 50257, 6),
+    ("masked_softmax", 50257, 5), ("layer_norm", 50257, 6), ("persistent_layer_norm", 50257, 4),
 ])
 def test_divisions_and_functions_leave_registers(kind: str, width: int, ctas: int) -> None:
     compiled = lowered(kind, width).compiled
@@ -40,6 +40,31 @@ def test_divisions_and_functions_leave_registers(kind: str, width: int, ctas: in
     assert found.spills == 0
     each = -(-found.registers // 8) * 8
     assert resident(each, compiled.threads, compiled.shared_bytes, get_target("sm_90a")) >= ctas
+
+
+@pytest.mark.parametrize("kind", ["softmax", "layer_norm", "rms_norm"])
+def test_rows_that_no_ring_takes_have_one_plan_in_a_loop_and_without(kind: str) -> None:
+    """As many warps, and weights that are loaded where they are used: other CTAs hide the latency of memory."""
+    alone, looped = (lowered(prefix + kind, 50257).machine_ir() for prefix in ("", "persistent_"))
+    assert alone.plan.warps == looped.plan.warps
+    [block] = (block for op in looped.body.ops if op.repeats for block in op.blocks)
+    loads = [[type(op) for op in ops if isinstance(op, (Load, DivideBy))] for ops in (alone.walk(), block.walk())]
+    assert loads[0] == loads[1] == [Load, DivideBy, *[Load] * WEIGHTS[kind]]
+
+
+@tw.tile_kernel
+def powers_of_a_row(x, out, count: int, width: tw.Constant[int]):
+    i = tw.bid(0)
+    t = tw.load(x, (i, 0), (1, width), padding_mode=tw.PaddingMode.ZERO)
+    for k in range(count):
+        tw.store(out, (i, k), tw.sum(tw.exp(t * k), axis=1).reshape((1, 1)))
+
+
+def test_a_row_that_a_block_reads_alone_stays_in_registers() -> None:
+    """Though more CTAs would fit an SM if each iteration loaded it."""
+    x, out = tw.spec("f32[64,8001]"), tw.spec("f32[64,64]")
+    f = powers_of_a_row.lower(x, out, tw.spec("i32"), 8192, target="sm_90a").machine_ir()
+    assert [type(op) for op in f.body.ops if isinstance(op, Load)] == [Load]
 
 
 def test_ptxas_is_told_where_two_ctas_are_near() -> None:

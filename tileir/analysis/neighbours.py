@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import NamedTuple
 
 from tilewright.tileir.analysis.runs import Along
+from tilewright.tileir.core import Function
+from tilewright.tileir.ops.memory import Load
 from tilewright.tileir.types import ArrayType
+
+WIDEST = 16  # bytes of one access
 
 
 def aligned(array: ArrayType, dense: int, count: int, *divisors: int) -> int:
@@ -17,6 +22,44 @@ def aligned(array: ArrayType, dense: int, count: int, *divisors: int) -> int:
     while count > 1 and any(d % count for d in divisors):
         count //= 2
     return count
+
+
+class TileRun(NamedTuple):
+    """Axes of a tile from the fastest to the slowest in memory; so many elements along the first of them may be one
+    access, if they are contiguous."""
+
+    order: tuple[int, ...]
+    length: int
+    contiguous: bool
+
+
+def tile_run(
+    array: ArrayType, order: tuple[int, ...], steps: tuple[int, ...], shape: tuple[int, ...], most: int,
+) -> TileRun:
+    """Of a load or store with these fields, accesses of `most` bytes at most: tile axis k is array axis order[k]."""
+    strides = [array.strides[a] for a in order]
+    ranked = sorted(reversed(range(len(shape))), key=lambda k: _stride_rank(strides[k]))
+    # An axis of length 1 says nothing about neighbours.
+    ranked.sort(key=lambda k: shape[k] == 1)
+    contiguous = bool(ranked) and strides[ranked[0]] == 1
+    length = 1
+    if contiguous:  # base, tile origins and the other strides must all be multiples of a vector
+        fast = ranked[0]
+        length = aligned(array, order[fast], min(most // array.dtype.bytes, shape[fast]), steps[fast])
+    return TileRun(tuple(ranked), length, contiguous)
+
+
+def _stride_rank(stride: int | None) -> int:
+    """Known small strides first; an unknown one counts as large, so that row-major order decides."""
+    return 1 << 40 if stride is None else abs(stride)
+
+
+def moves_elements(function: Function) -> bool:
+    """Whether elements of the longest tile are loaded one by one, as those of rows at odd addresses are."""
+    loads = [op for op in function.walk() if isinstance(op, Load) and op.shape]
+    longest = max((prod(op.shape) for op in loads), default=0)
+    return any(prod(op.shape) == longest and tile_run(op.array.type, op.order, op.steps, op.shape, WIDEST).length == 1
+               for op in loads)
 
 
 class GatherRun(NamedTuple):

@@ -49,9 +49,9 @@ def movable_loads(unit: Unit) -> set[Load]:
     return {op for op in weak if dependences.alias_class(op.array) not in written}
 
 
-def late_loads(unit: Unit) -> set[Load]:
+def late_loads(unit: Unit, hoisted: bool = False) -> set[Load]:
     """Loads of tiles that all blocks read at one of few places, beside reductions that do not need them: the weights of
-    a norm. Each part of such a tile may be read where it is used."""
+    a norm. Each part of such a tile may be read where it is used. `hoisted`: those before loops that reduce, too."""
     ops = list(unit.function.walk())
     reducing = [op for op in ops if op.reduces]
     needed, work = set[Value](), [v for op in reducing for v in op.operands]
@@ -60,6 +60,6 @@ def late_loads(unit: Unit) -> set[Load]:
         if value not in needed:
             needed.add(value)
             work += value.op.operands if value.op is not None else ()
-    beside = {unit.homes[op] for op in reducing}
+    beside = {unit.homes[op] for op in reducing} | ({unit.function.body} if hoisted else set())
     return {op for op in ops if isinstance(op, Load) and op.shape and op.result not in needed
             and unit.homes[op] in beside and in_few_places(op.index, unit.facts)}

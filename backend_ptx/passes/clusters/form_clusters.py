@@ -36,7 +36,6 @@ from typing import NamedTuple
 
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
-from tilewright.backend_ptx.layouts.memory import moves_elements
 from tilewright.backend_ptx.layouts.warpgroup import LEAST_COLUMNS, ROWS
 from tilewright.backend_ptx.ops.cluster import ClusterGather
 from tilewright.backend_ptx.ops.units import units_of
@@ -46,6 +45,7 @@ from tilewright.backend_ptx.resources.registers import REGISTER_BYTES
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.axes import Axes, Node
 from tilewright.tileir.analysis.held_tiles import crossing_bytes, held
+from tilewright.tileir.analysis.neighbours import moves_elements
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.layouts.flat import log2

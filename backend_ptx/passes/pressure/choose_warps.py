@@ -23,9 +23,11 @@ from tilewright.tileir.analysis.axes import is_tile
 from tilewright.tileir.analysis.held_tiles import crossing_bytes, held, live_tile_bytes, peak_tile_bytes
 from tilewright.tileir.analysis.live import taken
 from tilewright.tileir.analysis.moved import is_moved_only, source_of
+from tilewright.tileir.analysis.neighbours import moves_elements
 from tilewright.tileir.analysis.places import late_loads
 from tilewright.tileir.analysis.recomputation import is_widening
 from tilewright.tileir.analysis.unit import ALL, Preserved
+from tilewright.tileir.analysis.uses import viewed
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.diagnostics import TileValueError
 from tilewright.tileir.layouts.flat import log2
@@ -110,18 +112,20 @@ def relieve(warps: Warps, alive: int) -> Warps:
 
 
 def _for_rows(c: Compilation, elements: int, width: int) -> Warps | None:
-    """As few warps as hold the largest tile at ROW_BYTES, where no loop loads or reduces. Loads are outstanding for
-    about half of a CTA's life: longer parts come next where those of the CTAs that fit an SM are less than twice the
-    bytes that hide the latency of memory."""
+    """As few warps as hold the largest tile at ROW_BYTES, where no loop loads or reduces, or no ring takes what it
+    loads. Loads are outstanding for about half of a CTA's life: longer parts come next where those of the CTAs that fit
+    an SM are less than twice the bytes that hide the latency of memory."""
     loads = [op for op in c.function.walk() if isinstance(op, Load)]
     reducing = [op for op in c.function.walk() if op.reduces]
-    if not reducing or any(c.homes[op] is not c.function.body or isinstance(op, Fold) for op in (*loads, *reducing)):
+    looped = any(c.homes[op] is not c.function.body for op in (*loads, *reducing))
+    if not reducing or (looped and not moves_elements(c.function)) or any(isinstance(op, Fold) for op in reducing):
         return None
-    late = late_loads(c)
+    late = late_loads(c, hoisted=True)
     bytes_of_cta = sum(op.result.type.bytes for op in loads if op not in late)
     beside = OTHER + sum(STRIP * op.result.type.dtype.bytes // REGISTER_BYTES for op in late)
 
     def kept(value: Value) -> tuple[Value, int]:
+        value = viewed(value) if looped else value  # weights before a loop are widened there
         tile, size = held(next((op.operands[0] for op in computed_again(value) if is_widening(op)), value))
         return tile, 0 if tile.op in late else size
 

@@ -13,7 +13,8 @@ in the order of their cost:
 * *sink* a load below the reductions that its tile is live across (tileir/passes/sinking.py). Only tiles that all CTAs
   load: these hit L2, per-CTA data usually misses it and keeps program order. Element-wise ops then read them strip by
   strip (lower/strips.py).
-* *reload* a tile in each iteration that licm hoisted out of the loop, from cache, and sink that load.
+* *reload* a tile in each iteration that licm hoisted out of the loop, from cache, and sink that load: where it would
+  spill, or where no ring takes the loop's rows and more CTAs then fit the SM.
 * *spill* a loaded tile to shared memory, and rematerialise from it (spilling.py), for another CTA on the SM. What would
   spill from registers to memory is left to `spill_tiles`, which knows what is in a slot of a ring already.
 
@@ -34,6 +35,7 @@ from tilewright.backend_ptx.passes.pressure.spilling import find_spill, spill_ti
 from tilewright.backend_ptx.resources.occupancy import resident
 from tilewright.backend_ptx.resources.registers import OTHER, is_uniform
 from tilewright.tileir.analysis.live import taken
+from tilewright.tileir.analysis.neighbours import moves_elements
 from tilewright.tileir.analysis.places import in_few_places, movable_loads
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.core import Function, Op
@@ -82,19 +84,29 @@ class _Relief:
     def reload(self, body: Body) -> None:
         if body.multiplies or not body.phase or not self.movable:
             return
-        movable = _with_what_follows(self.movable, self.c.function)
-        hoisted = {v for v in taken(body.block) if v.op in movable}  # which the body could load itself
         spill = find_spill(body)
         least = body.registers() if spill is None else min(body.registers(), max(spill.stored, spill.loaded))
-        if hoisted and resident(least + OTHER, 32 * self.c.plan.warps, 0, self.c.target) == 0:
+        spills = self._resident(least) == 0
+        movable = _with_what_follows(self.movable if spills else self._shared(), self.c.function)
+        hoisted = {v for v in taken(body.block) if v.op in movable}  # which the body could load itself
+        fewer = moves_elements(self.c.function) and self._resident(body.registers(hoisted))
+        if hoisted and (spills or self._resident(least) < fewer):
             self.reloaded |= sinking.reload(body.block, hoisted, movable)
             self._change()
             dce(self.c)
 
+    def _shared(self) -> list[Load]:
+        """Loads of tiles that all blocks read at one of few places."""
+        return [op for op in self.movable if in_few_places(op.index, self.c.facts)]
+
+    def _resident(self, held: int) -> int:
+        """How many CTAs registers allow if each thread holds so many in tiles."""
+        return resident(held + OTHER, 32 * self.c.plan.warps, 0, self.c.target)
+
     def sink(self, body: Body) -> None:
         if body.multiplies or not body.step:
             return
-        shared = [op for op in self.movable if in_few_places(op.index, self.c.facts)]
+        shared = self._shared()
         if not shared and not self.reloaded:
             return
         late = sinking.used_late(
