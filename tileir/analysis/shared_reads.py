@@ -4,6 +4,9 @@
 
 depends on axis 0: blocks that differ along axis 1 alone read the same. Together a block's iterations read a line of %a,
 128 rows of as many elements as %a has along its axis 1.
+
+In a kernel whose blocks walk over tiles, by a loop from a block's number by the number of blocks, these tiles are what
+blocks are elsewhere: in each iteration a wave works on as many tiles that follow each other.
 """
 
 from __future__ import annotations
@@ -17,10 +20,10 @@ from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.carried import origins
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.ops import arith
-from tilewright.tileir.ops.arrays import BlockId
+from tilewright.tileir.ops.arrays import BlockId, NumBlocks
 from tilewright.tileir.ops.atomics import Atomic
 from tilewright.tileir.ops.control import For, While
-from tilewright.tileir.ops.memory import Load
+from tilewright.tileir.ops.memory import Load, Store
 from tilewright.tileir.types import ArrayType, TileType
 
 # A loop runs an unknown number of times; what it reads counts so many times what is read outside of it.
@@ -45,13 +48,16 @@ class SharedReads:
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
-        self.coordinates = coordinates_of(unit)
+        self.walk = walk_of(unit)
+        self.coordinates = coordinates_of(unit, self.walk)
+        if self.walk is not None and not _any_order(unit, self.walk, self.coordinates):
+            self.walk, self.coordinates = None, {}
         self.axes = sorted(set(self.coordinates.values()))
         self.read: dict[Axes, int] = defaultdict(int)
         self.lines: dict[Axes, list[Line]] = defaultdict(list)
         self.written = 0
         self.known = True
-        self.ordered, self.uneven = is_ordered(unit), is_uneven(unit)
+        self.ordered, self.uneven = is_ordered(unit), is_uneven(unit, self.walk)
         for op in unit.function.walk() if len(self.axes) > 1 and not self.ordered else ():
             self._add(op)
             if not self.known:
@@ -92,8 +98,8 @@ class SharedReads:
         return max(sizes, default=0) * often
 
     def _line(self, op: Load) -> Line:
-        walked = [any(isinstance(v.owner, Block) and v.owner in self.unit.parents
-                      for v in origins([index], self.unit.parents)) for index in op.index]
+        walked = [any(isinstance(v.owner, Block) and v.owner in self.unit.parents and v not in self.coordinates
+                      for v in self._origins([index])) for index in op.index]
         size = prod(length for length, all_of_it in zip(op.shape, walked, strict=True) if not all_of_it)
         extents = (axis for axis, all_of_it in zip(op.order, walked, strict=True) if all_of_it)
         return Line(op.array, size * op.result.type.dtype.bytes, tuple(extents))
@@ -104,30 +110,56 @@ def is_ordered(unit: Unit) -> bool:
     return any(isinstance(op, Atomic | While) or op.effects().ordered for op in unit.function.walk())
 
 
-def is_uneven(unit: Unit) -> bool:
-    """Whether bounds of loops depend on the block."""
-    return any(isinstance(op, For) and any(
+def is_uneven(unit: Unit, walk: For | None = None) -> bool:
+    """Whether bounds of loops depend on the block, but for the walk over tiles."""
+    return any(isinstance(op, For) and op is not walk and any(
         isinstance(value.op, BlockId) for value in origins((op.lower, op.upper, op.step), unit.parents))
         for op in unit.function.walk())
 
 
-def coordinates_of(unit: Unit) -> Mapping[Value, int]:
+def walk_of(unit: Unit) -> For | None:
+    """The loop of a kernel whose blocks walk over tiles: from the block's number, which is used for nothing else, by
+    the number of blocks, so that all together take each number below the upper bound once."""
+    ids = [op for op in unit.function.walk() if isinstance(op, BlockId)]
+    for op in unit.function.body.ops if len(ids) == 1 else ():
+        if isinstance(op, For) and op.lower.op is ids[0] and not op.init and isinstance(step := op.step.op, NumBlocks):
+            alone = unit.uses[op.lower] == [op] and op.upper is not op.lower
+            return op if alone and step.axis == ids[0].axis else None
+    return None
+
+
+def coordinates_of(unit: Unit, walk: For | None = None) -> Mapping[Value, int]:
     """The values that say which block this is, each with its axis of the grid.
 
     Where a kernel has one axis, and divides the number of the block by the length of a row, the remainder stands for
-    axis 0 and the quotient for axis 1. Where it uses the number otherwise, too (as the place of a partial result), both
-    have to stay what they are.
+    axis 0 and the quotient for axis 1; so it is with the numbers of a walk. Where it uses the number otherwise, too (as
+    the place of a partial result), both have to stay what they are.
     """
     ids = [op for op in unit.function.walk() if isinstance(op, BlockId)]
     if len({op.axis for op in ids}) > 1:
         return {op.result: op.axis for op in ids}
+    numbers = [op.result for op in ids] if walk is None else walk.loop.params[:1]
     divided: dict[Value, dict[Value, int]] = defaultdict(dict)
-    for op in unit.function.body.ops:
-        if isinstance(op, arith.Mod | arith.FloorDiv) and isinstance(op.lhs.op, BlockId):
+    for op in (unit.function.body if walk is None else walk.loop).ops:
+        if isinstance(op, arith.Mod | arith.FloorDiv) and op.lhs in numbers:
             divided[op.rhs][op.result] = int(isinstance(op, arith.FloorDiv))
-    users = [user for op in ids for user in unit.uses.get(op.result, ())]
+    users = [user for number in numbers for user in unit.uses.get(number, ())]
     return next((found for found in divided.values() if len(set(found.values())) == 2 and all(
         user.results and user.results[0] in found for user in users)), {})
+
+
+def _any_order(unit: Unit, walk: For, coordinates: Mapping[Value, int]) -> bool:
+    """Whether a block may come to its tiles in any order: each iteration writes nothing but tiles of its own row and
+    column, to arrays that nothing else accesses."""
+    stores = [op for op in walk.inside() if isinstance(op, Store)]
+    written = [unit.dependences.alias_class(op.array) for op in stores]
+    for op in stores:
+        axes = {coordinates[place] for place in op.index if place in coordinates}
+        if len(axes) < 2 or tuple(op.steps) != op.value.type.shape or not op.array.type.disjoint:
+            return False
+    others = [unit.dependences.summary(op) for op in unit.function.walk() if not op.blocks and op not in stores]
+    return len(set(written)) == len(written) and all(
+        found.only_reads and found.reads.isdisjoint(written) for found in others)
 
 
 def _reads(op: Op) -> bool:

@@ -24,7 +24,8 @@ and values). Whatever the kernel does with the tiles is not asked. Where a block
 
 A grid of one axis that the kernel divides into rows itself, by %n // columns and %n % columns, is one of two axes
 (here the columns run fastest), if the blocks are a multiple of the columns; a kernel that computes its own groups
-has loads that depend on both and stays as it is.
+has loads that depend on both and stays as it is. So it is with the numbers of tiles over which blocks walk, in a loop
+from a block's number by the number of blocks, where that loop may come to its tiles in any order.
 
 Where blocks have fewer and fewer iterations along one axis (a causal mask), the order decides how well blocks of
 different length fill the GPU. Row by row, only the last row ends a launch with short blocks: too few for all SMs. So as
@@ -55,6 +56,7 @@ from tilewright.tileir.ops import arith
 from tilewright.tileir.ops.arrays import BlockId, Extent, NumBlocks
 from tilewright.tileir.ops.control import If, Yield
 from tilewright.tileir.ops.math import Clz
+from tilewright.tileir.passes.licm import licm
 from tilewright.tileir.rewrite import Rewriter, rewrite
 
 # Blocks that run at once: GPUs have 84 to 170 SMs, and the group changes with the square root alone.
@@ -106,6 +108,9 @@ def group_grid(unit: Unit, tell: Callable[[Order], None]) -> Preserved:
 
     rewrite(unit.function, {type(value.op): rule for value in coordinates if value.op is not None})
     unit.function.body.ops[:0] = top.block.ops
+    if reads.walk is not None:  # what is the same for all tiles
+        unit.forget(NONE)
+        licm(unit)
     tell(chosen)
     return NONE
 
@@ -144,6 +149,11 @@ def _longest_first(reads: SharedReads) -> Order | None:
     return None if first is None else Order(first, WAVE, falling[0], None)
 
 
+def _axis_of(block: Value) -> int:
+    assert isinstance(block.op, BlockId)
+    return block.op.axis
+
+
 def _depends(axes: Axes, first: int, second: int) -> tuple[bool, bool]:
     return first in axes, second in axes
 
@@ -171,11 +181,14 @@ class _Places:
     def of_rows(self, block: Value, length: Value) -> dict[int, Value]:
         """Of a block in rows of this length: axis 0 within the row, axis 1 of the row."""
         b = self.b
-        assert isinstance(block.op, BlockId)
         ids = [b.value(arith.Mod(lhs=block, rhs=length)), b.value(arith.FloorDiv(lhs=block, rhs=length))]
-        every, count = b.value(NumBlocks(axis=block.op.axis)), b.cast(length, uint32)
-        height, left = self._divided(b.cast(every, uint32), count)
+        every = self.reads.walk.upper if self.reads.walk is not None else b.value(NumBlocks(axis=_axis_of(block)))
+        numbers, count = b.cast(every, uint32), b.cast(length, uint32)
+        height, left = self._divided(numbers, count)
         exact = b.value(arith.Eq(lhs=left, rhs=b.number(0, uint32)))
+        if self.reads.walk is not None:
+            few = b.value(arith.Le(lhs=numbers, rhs=b.number(LARGEST_GRID, uint32)))
+            exact = b.value(arith.And(lhs=exact, rhs=few))
         return dict(enumerate(self._either(exact, b.cast(block, uint32), ids, [count, height])))
 
     def _either(self, exact: Value, number: Value, ids: Sequence[Value], counts: Sequence[Value]) -> Sequence[Value]:

@@ -17,6 +17,7 @@ from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Function
 from tilewright.tileir.dtypes import int32
 from tilewright.tileir.ops.arrays import BlockId, NumBlocks
+from tilewright.tileir.ops.control import For
 from tilewright.tileir.ops.memory import Scatter, Store
 from tilewright.tileir.passes.dce import dce
 from tilewright.tileir.passes.group_grid import Order, group_grid
@@ -83,6 +84,55 @@ def persistent(a, b, c, tm: ct.Constant[int], tn: ct.Constant[int], tk: ct.Const
     j = ct.bid(1)
     for i in range(ct.bid(0), ct.num_tiles(a, 0, (tm, tk)), ct.num_blocks(0)):
         ct.store(c, (i, j), total(a, b, i, j, tm, tn, tk))
+
+
+@ct.tile_kernel
+def walked(a, b, c, tm: ct.Constant[int], tn: ct.Constant[int], tk: ct.Constant[int]):
+    rows, columns = ct.num_tiles(a, 0, (tm, tk)), ct.num_tiles(b, 1, (tk, tn))
+    for tile in range(ct.bid(0), rows * columns, ct.num_blocks(0)):
+        i, j = tile // columns, tile % columns
+        ct.store(c, (i, j), total(a, b, i, j, tm, tn, tk))
+
+
+@ct.tile_kernel
+def walked_part(a, b, c, tm: ct.Constant[int], tn: ct.Constant[int], tk: ct.Constant[int], tiles):
+    """The last row may lack tiles."""
+    for tile in range(ct.bid(0), tiles, ct.num_blocks(0)):
+        i, j = tile // ct.num_tiles(b, 1, (tk, tn)), tile % ct.num_tiles(b, 1, (tk, tn))
+        ct.store(c, (i, j), total(a, b, i, j, tm, tn, tk))
+
+
+@ct.tile_kernel
+def walked_by_number(a, b, c, tm: ct.Constant[int], tn: ct.Constant[int], tk: ct.Constant[int]):
+    rows, columns = ct.num_tiles(a, 0, (tm, tk)), ct.num_tiles(b, 1, (tk, tn))
+    for tile in range(ct.bid(0), rows * columns, ct.num_blocks(0)):
+        ct.store(c, (tile, 0), total(a, b, tile // columns, tile % columns, tm, tn, tk))
+
+
+@ct.tile_kernel
+def walked_in_order(a, b, c, tm: ct.Constant[int], tn: ct.Constant[int], tk: ct.Constant[int]):
+    """The last tile of each row stays."""
+    rows, columns = ct.num_tiles(a, 0, (tm, tk)), ct.num_tiles(b, 1, (tk, tn))
+    for tile in range(ct.bid(0), rows * columns, ct.num_blocks(0)):
+        ct.store(c, (tile // columns, 0), total(a, b, tile // columns, tile % columns, tm, tn, tk))
+
+
+@ct.tile_kernel
+def walked_with_sums(a, b, c, tm: ct.Constant[int], tn: ct.Constant[int], tk: ct.Constant[int]):
+    """Adds to what is there."""
+    rows, columns = ct.num_tiles(a, 0, (tm, tk)), ct.num_tiles(b, 1, (tk, tn))
+    for tile in range(ct.bid(0), rows * columns, ct.num_blocks(0)):
+        i, j = tile // columns, tile % columns
+        ct.store(c, (i, j), ct.load(c, (i, j), (tm, tn)) + total(a, b, i, j, tm, tn, tk))
+
+
+@ct.tile_kernel
+def walked_carrying(a, b, c, tm: ct.Constant[int], tn: ct.Constant[int], tk: ct.Constant[int]):
+    rows, columns, largest = ct.num_tiles(a, 0, (tm, tk)), ct.num_tiles(b, 1, (tk, tn)), ct.float32(0)
+    for tile in range(ct.bid(0), rows * columns, ct.num_blocks(0)):
+        i, j = tile // columns, tile % columns
+        largest = max(largest, ct.max(total(a, b, i, j, tm, tn, tk)))
+        ct.store(c, (i, j), ct.full((tm, tn), largest, ct.float32))
 
 
 @ct.tile_kernel
@@ -189,7 +239,8 @@ def test_the_order_in_which_a_kernel_names_its_axes_does_not_matter() -> None:
     assert found is not None and found[:3] == (0, 8, 1)
 
 
-KEPT = ("grouped_by_hand", "numbered", "flat_in_groups", "persistent", "until_large", "added", "sums", "biased")
+KEPT = ("grouped_by_hand", "numbered", "flat_in_groups", "persistent", "until_large", "added", "sums", "biased",
+        "walked_by_number", "walked_in_order", "walked_with_sums", "walked_carrying")
 
 
 @pytest.mark.parametrize("name", KEPT)
@@ -326,6 +377,53 @@ def test_rows_that_are_not_complete_keep_their_order() -> None:
     assert started(f, (59, 1, 1), 20) == [divmod(n, 20) for n in range(59)]
 
 
+def walk(f: Function, blocks: int, shapes: Shapes, *scalars: int) -> list[list[tuple[int, ...]]]:
+    """The indices of the tiles that each block stores, in its order."""
+    [(loop, store)] = [(loop, op) for loop in f.body.ops if isinstance(loop, For)
+                       for op in loop.loop.ops if isinstance(op, Store)]
+    out = f.body.add_param(ArrayType(int32, (None,) * 2, (None,) * 2), "places")
+    b = Builder(Block())
+    for k, value in enumerate(store.index):
+        b.emit(Scatter(array=out, indices=(loop.loop.params[0], b.number(k)), value=value, mask=None, shape=()))
+    loop.loop.ops[:] = [*(op for op in loop.loop.ops[:-1] if op is not store), *b.block.ops, loop.loop.ops[-1]]
+    verify(f)
+    dce(Unit(f))
+    places = np.full((4096, 2), -1, np.int32)
+    arrays = [np.zeros(shape, dtype) for shape, dtype in zip(shapes, (np.float16, np.float16, np.float32), strict=True)]
+    compile_function(f).run((blocks, 1, 1), [*arrays, *scalars, places])
+    tiles = [tuple(map(int, place)) for place in places if place[0] >= 0]
+    return [tiles[first::blocks] for first in range(blocks)]
+
+
+@pytest.mark.parametrize("blocks", [1, 7, 200])
+@pytest.mark.parametrize("rows, columns", [(1, 40), (5, 1), (3, 16), (7, 20), (40, 33)])
+def test_blocks_that_walk_over_tiles_take_them_in_groups(rows: int, columns: int, blocks: int) -> None:
+    f = function(walked, 128, 128, 64)
+    found = chosen(f)
+    assert found is not None and found[:3] == (0, 16, 1)
+    want = [(i, j) for first in range(0, columns, 16) for i in range(rows)
+            for j in range(first, min(first + 16, columns))]
+    got = walk(f, blocks, [(128 * rows, 512), (512, 128 * columns), (0, 0)])
+    assert got == [want[first::blocks] for first in range(blocks)]
+
+
+@pytest.mark.parametrize("tiles", [0, 59, 60])
+def test_walks_over_a_part_of_a_row_keep_their_order(tiles: int) -> None:
+    f = function(walked_part, 128, 128, 64, ct.spec("i32"))
+    assert chosen(f) is not None
+    got = walk(f, 3, [(128 * 3, 512), (512, 128 * 20), (0, 0)], tiles)
+    if tiles % 20:
+        assert got == [[divmod(n, 20) for n in range(first, tiles, 3)] for first in range(3)]
+    assert sorted(place for places in got for place in places) == [divmod(n, 20) for n in range(tiles)]
+
+
+def test_walks_over_nothing() -> None:
+    """No tile has a row."""
+    f = function(walked, 128, 128, 64)
+    assert chosen(f) is not None
+    assert walk(f, 2, [(128, 64), (64, 0), (0, 0)]) == [[], []]
+
+
 def place_of(f: Function, block: tuple[int, int], counts: tuple[int, int]) -> tuple[int, ...]:
     """The index of the tile that one block of a large grid stores."""
     numbers = {BlockId: (*block, 0), NumBlocks: (*counts, 1)}
@@ -360,6 +458,14 @@ def test_products_in_groups_on_the_simulated_gpu(hints: dict[str, int]) -> None:
     a, b = rng.standard_normal((18 * 64, 32)).astype(np.float16), rng.standard_normal((32, 100)).astype(np.float16)
     c = np.zeros((18 * 64, 100), np.float32)
     simulate(plain.replace_hints(**hints), (18, 2), (a, b, c, 64, 64, 32), "sm_90a")
+    np.testing.assert_allclose(c, a.astype(np.float32) @ b.astype(np.float32), rtol=1e-3, atol=1e-3)
+
+
+def test_walked_products_on_the_simulated_gpu() -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal((3 * 64, 32)).astype(np.float16), rng.standard_normal((32, 18 * 32)).astype(np.float16)
+    c = np.zeros((3 * 64, 18 * 32), np.float32)
+    simulate(walked, (5, 1), (a, b, c, 64, 32, 32), "sm_90a")
     np.testing.assert_allclose(c, a.astype(np.float32) @ b.astype(np.float32), rtol=1e-3, atol=1e-3)
 
 
