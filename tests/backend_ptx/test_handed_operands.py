@@ -81,6 +81,12 @@ def test_warpgroups_alternate_without_meeting() -> None:
     assert part.count("bar.sync") == 1
 
 
+def test_the_turn_is_passed_when_the_first_mma_has_started() -> None:
+    text = "".join(parts_of(lowered())[1:])
+    places = [text.index(word) for word in ("bar.sync", "k32.f32.e4m3.e4m3", "bar.arrive", "m64n32k32")]
+    assert places == sorted(places)
+
+
 @pytest.mark.parametrize(("which", "pending"), [(0, 1), (1, 1), (2, 2), (3, 1)])
 def test_a_wait_that_leaves_more_is_caught(which: int, pending: int) -> None:
     """An iteration waits for the MMA of the one before, and at its end for the next one's first MMA alone."""

@@ -13,9 +13,9 @@
             }                                               // the turn is kept for the first MMAs of the next iteration
             pass_turn()
 
-An iteration that starts the first MMA of the next one has a single run, and waits for a part of it. The turn is the
-run: ptxas sinks what only that needs (exponentials) below the waits before it, so that the warpgroups compute these in
-turns, and the rest (maxima) while the other one has its turn.
+An iteration that starts the first MMA of the next one has a single run, and waits for a part of it. The turn is that
+MMA: ptxas sinks what only the last one needs (exponentials) below the wait for the turn, and issues the first one's
+instructions between them, so that the warpgroups compute most of these in turns.
 
 Without turns, warpgroups that contend for the tensor cores fall into lockstep: both multiply, then both compute. Turns
 raised attention (128 x 128 tiles, d = 128) from 581 to 661 TFLOP/s on an H200. The scheme is that of FlashAttention-3
@@ -82,7 +82,7 @@ def _between_runs(c: Compilation) -> tuple[set[Op], set[Op]]:
         runs = _waited_runs(loop) if isinstance(loop, For) else []
         if len(runs) == 1:
             takes.add(runs[0][0])
-            passes.add(runs[0][1])
+            passes.add(runs[0][0])
         elif runs:  # an iteration starts and ends with the turn held
             takes |= {loop, *(first for first, _ in runs[1:])}
             passes |= {loop, *(last for _, last in runs[:-1])}
