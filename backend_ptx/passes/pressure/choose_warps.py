@@ -180,7 +180,8 @@ def _by_accumulators(block: Block) -> Iterator[Warps]:
 
 
 def _warps_for(products: Sequence[Product], held: int) -> Warps:
-    """For accumulators that are live together, and the 32-bit words of tiles live beside them."""
+    """For accumulators that are live together, and the 32-bit words of tiles live beside them. What threads turn
+    counts twice, where more of them share it: they load a tile while an MMA still reads the one before."""
     words = held + sum(op.acc.type.size * max(4, op.acc.type.dtype.bytes) // 4 for op in products)
     most = FMA_WORDS if any(isinstance(op, MmaFma) for op in products) else ACC_WORDS
     count = _divide(words, most, 1, FULL)
@@ -190,8 +191,16 @@ def _warps_for(products: Sequence[Product], held: int) -> Warps:
         count = _divide(words, (ROW_WORDS if shared else most) + LITTLE, FULL, MOST)
     largest = max(padded(op) for op in products)
     count = max(count, min(USUAL, 1 << log2(max(1, largest // FRAGMENT_ELEMENTS))), *(op.unit.warps for op in products))
+    turned = sum(2 * op.a.type.bytes // REGISTER_BYTES for op in products if getattr(op, "rows_in_pairs", False))
+    if turned and _have_own_rows(products, FULL):
+        words, count = words + turned, max(count, _divide(words + turned, most, 1, FULL))
     each = max(1, words // (32 * count))
-    return Warps(count, decisions.warps_by_accumulators(len(products), words, held > 0, each))
+    return Warps(count, decisions.warps_by_accumulators(len(products), words, held + turned > 0, each))
+
+
+def _have_own_rows(products: Sequence[Product], warps: int) -> bool:
+    """Whether units of so many warps have rows of their own."""
+    return all(op.unit.rows * warps <= op.acc.type.shape[-2] * op.unit.warps for op in products)
 
 
 def _beside_accumulators(function: Function, warps: Warps) -> Warps:
@@ -202,8 +211,7 @@ def _beside_accumulators(function: Function, warps: Warps) -> Warps:
     products = [op for op in function.walk() if isinstance(op, Product)]
     read = {v for op in products for v in (op.a, op.b) if is_moved_only(v)}  # in parts, if into registers at all
     more = relieve(warps, live_tile_bytes(function, lambda value: (value, 0) if value in read else held(value)))
-    own = all(op.unit.rows * more.number <= op.acc.type.shape[-2] * op.unit.warps for op in products)
-    return more if own else warps
+    return more if _have_own_rows(products, more.number) else warps
 
 
 def _share_sm(c: Compilation, warps: Warps) -> bool:
@@ -265,11 +273,7 @@ def _in_memory(products: Sequence[Product]) -> set[Value]:
 def choose_warps(c: Compilation) -> Preserved:
     """Set the plan's number of warps."""
     function, target = c.function, c.target
-    sizes = {
-        (value.type.size, value.type.dtype.bytes)
-        for op in function.walk() for value in op.results
-        if is_tile(value)
-    }
+    sizes = {(v.type.size, v.type.dtype.bytes) for op in function.walk() for v in op.results if is_tile(v)}
     wanted = c.hints.num_worker_warps
     by_products = list(_by_accumulators(function.body))
     if c.limits.warps is not None:

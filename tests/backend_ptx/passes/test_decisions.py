@@ -109,6 +109,19 @@ def test_a_row_that_is_added_to_a_product_takes_few_registers(kind: str, warps: 
     assert f.plan.warps == warps, told(f, "num_warps")
 
 
+@pytest.mark.parametrize(("rows", "columns", "k", "warps"), [(128, 32, 64, 4), (128, 64, 128, 8), (64, 128, 512, 4)])
+def test_what_threads_turn_takes_registers_twice(rows: int, columns: int, k: int, warps: int) -> None:
+    """64 registers of sums, 64 of a product that is added, and twice those of its first operand; not more warpgroups
+    than have rows of their own."""
+    f = parse(f"""func @k(%a: tile<{rows}x{k}xe5m2>, %b: tile<{k}x{columns}xe5m2>, %sum: tile<{rows}x{columns}xf32>) {{
+        %none: tile<{rows}x{columns}xf32> = constant(value=0x0p+0, type=tile<{rows}x{columns}xf32>)
+        %part: tile<{rows}x{columns}xf32> = wgmma(a=%a, b=%b, acc=%none, kind="e5m2", rows_in_pairs=true)
+        %out: tile<{rows}x{columns}xf32> = add(lhs=%sum, rhs=%part)
+        return() }}""")
+    choose_warps(Compilation(f, TARGET))
+    assert f.plan.warps == warps, told(f, "num_warps")
+
+
 def test_a_broadcast_tile_takes_the_registers_of_its_source() -> None:
     f = parse("""func @k(%a: array<?xf32, strides=1, align=16>) {
         %z: i32 = constant(value=0, type=tile<i32>)
