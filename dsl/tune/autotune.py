@@ -183,10 +183,10 @@ def autotune(
 ) -> Callable[[tile_kernel], Autotuned]:
     """Choose constants and hints of a kernel by timing: `@ct.autotune(configs)` above `@ct.tile_kernel`.
 
-    The first launch with arguments of a new size compiles all configurations side by side, leaves out those that cannot
-    win by the roofline, times the others and keeps the fastest, in the disk cache too. Later launches of that size, and
-    later processes, take it from there. A search leaves arrays as they were. In the interpreter nothing is timed: it
-    takes the default, which is the first configuration.
+    The first launch with arguments of a new size compiles all configurations side by side, times them and keeps the
+    fastest, in the disk cache too; where a run takes long, those that cannot win by the roofline are not timed. Later
+    launches of that size, and later processes, take it from there. A search leaves arrays as they were. In the
+    interpreter nothing is timed: it takes the default, which is the first configuration.
 
     Arguments: `configs`, mappings from names of Constant parameters and of hints to values; or `space`, the values of
         each name, of which all combinations are meant that `where` admits. What a launch gives is not chosen.

@@ -1,4 +1,4 @@
-"""What a search weighs before it times anything: code that compiles, spills, and the least time by the roofline."""
+"""What a search weighs beside times: code that compiles, spills, and the least time by the roofline."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tilewright.tune.space import Config
 
 @dataclass(slots=True)
 class Candidate:
-    """A configuration that may be timed. `spilled` bytes per thread; `least`: no run can take fewer microseconds."""
+    """A configuration that may be timed. `spilled` bytes per thread; `gpu`: where it runs, None in the interpreter."""
 
     config: Config
     kernel: tile_kernel
     grid: Grid
     args: tuple[Any, ...]
     spilled: int = 0
-    least: float = 0.0
+    gpu: int | None = None
     written: frozenset[int] = frozenset()
 
 
@@ -56,26 +56,25 @@ def _compiled(candidate: Candidate, stream: Any) -> Candidate:
     if grid.empty:
         raise ValueError(f"the grid {grid.size} has no block, so there is nothing to time")
     arguments = kernel.specialiser.bind(candidate.args)
-    gpu = gpu_of(arguments, stream)
+    gpu = candidate.gpu = gpu_of(arguments, stream)
     if gpu is None:
         candidate.written = kernel.specialiser.outputs(arguments, facts=False)
         return candidate
     check_hardware(grid)
     plan = kernel.launcher.gpu.prepare(arguments, grid.linear, gpu)
     candidate.spilled, candidate.written = plan.kernel.local_bytes, plan.written
-    candidate.least = least_time(candidate, gpu)
     return candidate
 
 
-def least_time(candidate: Candidate, gpu: int) -> float:
-    """Microseconds that memory or arithmetic units need at their measured limits; 0 for a GPU without a record, and
-    where counting would take too long."""
+def least_time(candidate: Candidate) -> float:
+    """Microseconds that memory or arithmetic units need at their measured limits; 0 in the interpreter, for a GPU
+    without a record, and where counting would take too long. It counts for about a tenth of a second."""
     from tilewright.backend_ptx.runtime.driver import get_device
     from tilewright.estimating.devices import limits_of_gpu
     from tilewright.estimating.entry import estimated
     from tilewright.tileir.diagnostics import TileError
 
-    limits = limits_of_gpu(get_device(gpu).name)
+    limits = None if candidate.gpu is None else limits_of_gpu(get_device(candidate.gpu).name)
     if limits is None:
         return 0.0
     try:
@@ -86,6 +85,6 @@ def least_time(candidate: Candidate, gpu: int) -> float:
 
 
 def in_order(found: Sequence[Candidate]) -> list[Candidate]:
-    """Those that promise most first, so that the others are soon seen to be slower: without spills, then by the least
-    time, then as they were given."""
-    return sorted(found, key=lambda candidate: (candidate.spilled, candidate.least))
+    """Those that promise most first, so that the others are soon seen to be slower: without spills, then as they were
+    given."""
+    return sorted(found, key=lambda candidate: candidate.spilled)

@@ -1,4 +1,4 @@
-"""The search of `autotune`: compile all, leave out what cannot win, time the rest until the best is known."""
+"""The search of `autotune`: compile all, time them until the best is known, but for those that cannot win."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tilewright.tune.candidates import Candidate, Make, Refused, in_order, prepared
+from tilewright.tune.candidates import Candidate, Make, Refused, in_order, least_time, prepared
 from tilewright.tune.local import LocalRuns
 from tilewright.tune.place import gpu_of
 from tilewright.tune.process import RemoteError, RemoteRuns, Worker
@@ -22,6 +22,8 @@ Timer = Callable[[Callable[[], None]], float]
 TIMINGS = ("cold", "graph")
 FINALISTS, TURNS = 6, 15
 NEAR = 0.03  # how much slower than the best a finalist may have been
+# Microseconds of the best from which on it is quicker to count what another must take at least than to time it.
+LONG = 15_000.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +76,11 @@ class Tuning:
         if late:
             self.failures.append((candidate.config, "NotTried", f"the {self.how.seconds:g} s of the search were over"))
             return
-        if self.best is not None and candidate.least > self.best.mean + self.best.margin:
-            self.failures.append((candidate.config, "NotTried", f"it takes at least {candidate.least:.2f} us"))
-            return
+        if self.best is not None and self.best.mean > LONG:
+            least = least_time(candidate)
+            if least > self.best.mean + self.best.margin:
+                self.failures.append((candidate.config, "NotTried", f"it takes at least {least:.2f} us"))
+                return
         try:
             samples = self._samples(candidate)
         except Exception as error:

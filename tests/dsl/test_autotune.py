@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 import tilewright as ct
-from tilewright.tune import stored
+from tilewright.tune import choosing, stored
 from tilewright.tune.candidates import Candidate, in_order
 from tilewright.tune.keys import bucket
+from tilewright.tune.sampling import Samples
 from tilewright.tune.space import Config
 
 
@@ -224,13 +225,41 @@ def test_a_limit_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [message for *_, message in kernel.result.failures] == ["the 1e-09 s of the search were over"] * 2
 
 
-def test_what_promises_most_is_timed_first() -> None:
-    def made(number: int, spilled: int, least: float) -> Candidate:
-        nothing: Any = None
-        return Candidate(Config({"tile": number}), nothing, nothing, (), spilled, least)
+def candidate(number: int, spilled: int = 0) -> Candidate:
+    nothing: Any = None
+    return Candidate(Config({"tile": number}), nothing, nothing, (), spilled)
 
-    found = in_order([made(1, 64, 1.0), made(2, 0, 5.0), made(3, 0, 2.0), made(4, 0, 2.0)])
-    assert [c.config.tile for c in found] == [3, 4, 2, 1]
+
+def test_what_promises_most_is_timed_first() -> None:
+    found = in_order([candidate(1, spilled=64), candidate(2), candidate(3)])
+    assert [c.config.tile for c in found] == [2, 3, 1]
+
+
+@pytest.mark.parametrize("mean, asked", [(100.0, []), (20_000.0, [1, 2])])
+def test_what_cannot_win_is_asked_where_a_run_takes_long(
+    monkeypatch: pytest.MonkeyPatch, mean: float, asked: list[int],
+) -> None:
+    """To count takes as long as a few thousand short runs."""
+    seen, timed = list[int](), list[int]()
+
+    def least(one: Candidate) -> float:
+        seen.append(one.config.tile)
+        return 10_000.0 * one.config.tile + 5_000.0
+
+    def samples(self: choosing.Tuning, one: Candidate) -> Samples:
+        timed.append(one.config.tile)
+        return made
+
+    made = Samples()
+    for _ in range(5):
+        made.add(mean)
+    monkeypatch.setattr(choosing, "least_time", least)
+    monkeypatch.setattr(choosing.Tuning, "_samples", samples)
+    tuning = choosing.Tuning(choosing.How(), None, best=made)
+    for number in (1, 2):
+        tuning._time(candidate(number), late=False)
+    assert seen == asked and timed == ([1] if asked else [1, 2])
+    assert [message for *_, message in tuning.failures] == ["it takes at least 25000.00 us"] * bool(asked)
 
 
 def test_same_numerics() -> None:
