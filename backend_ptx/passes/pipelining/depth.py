@@ -13,6 +13,7 @@ from typing import NamedTuple
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.ops.engines import CP_ASYNC, TMA_LOAD
+from tilewright.backend_ptx.passes.pipelining.legality import multiplies
 from tilewright.backend_ptx.passes.pipelining.transfers import Channel, Ring, Transfer
 from tilewright.backend_ptx.resources.occupancy import AIM, IN_FLIGHT, resident, resident_aim, shared_of_cta
 from tilewright.backend_ptx.resources.registers import OTHER, live_registers
@@ -82,10 +83,27 @@ class Depths:
     # ---- TMA: rings of the kernel ------------------------------------------------------------------------------------
 
     def of_kernel(self, rings: Sequence[Ring], filled: Collection[Op]) -> Decision:
-        """As many slots as fit for all rings. `filled`: the operands that threads stage into slots of the remaining
-        memory."""
+        """As many slots as fit for all rings. Those of loops around the others' have two, where these keep as many as
+        without them, or ENOUGH. `filled`: the operands that threads stage into slots of the remaining memory."""
+        inner = [ring for ring in rings if multiplies(ring.channels[0].loop)]
+        outer = [ring for ring in rings if ring not in inner]
+        room, total = self._room(rings, filled), sum(ring.bytes for ring in inner)
+        taken = 2 * sum(ring.bytes for ring in outer)
+        alone = self._room(inner, filled) if outer else room
+        if (room - taken) // total < min(ENOUGH, alone // total):
+            room, outer, taken = alone, [], 0
+        for ring in inner:
+            ring.slots = slots_that_fit(self._appetite(TMA_LOAD), room - taken, total, ring.latencies)
+        if all(r.slots == 1 for r in inner):
+            return decisions.no_rings(room, total)
+        for ring in outer:
+            ring.slots = 2
+        return decisions.rings([r.slots for r in (*outer, *inner)], room, total)
+
+    def _room(self, rings: Sequence[Ring], filled: Collection[Op]) -> int:
+        """The bytes that are left for rings, beside those that threads fill."""
         replaced = {op for r in rings for c in r.channels for t in c.transfers for op in (*t.stages, *t.conversions)}
-        total = sum(r.bytes for r in rings)
+        total = sum(ring.bytes for ring in rings)
         other = other_bytes(self.function, replaced)
         room = shared_of_cta(self.c.hints.occupancy, self.target) - other
         if room // total < 2:
@@ -93,12 +111,7 @@ class Depths:
         sizes = [(isinstance(source_of(s.operands[0])[0].op, Gather), staged_bytes(s)) for s in set(filled) - replaced]
         gathered, computed = (sum(size for of_gather, size in sizes if of_gather is which) for which in (True, False))
         beside = ((g - 1) * gathered + (c - 1) * computed for g, c in FILLED)
-        room = next((room - b for b in beside if (room - b) // total >= ENOUGH), room)
-        for ring in rings:
-            ring.slots = slots_that_fit(self._appetite(TMA_LOAD), room, total, ring.latencies)
-        if all(r.slots == 1 for r in rings):
-            return decisions.no_rings(room, total)
-        return decisions.rings([r.slots for r in rings], room, total)
+        return next((room - b for b in beside if (room - b) // total >= ENOUGH), room)
 
     # ---- cp.async: rings of a loop -----------------------------------------------------------------------------------
 

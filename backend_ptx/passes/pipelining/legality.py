@@ -124,8 +124,9 @@ def tma_transfer(loop: Loop, load: Load, unit: Compilation) -> Transfer:
     inner = inner_axis(load.array.type, load.shape, load.steps, load.order)
     assert inner is not None
     value, dtype, ops = load.result, load.result.type.dtype, body_of(loop).ops
+    readers = ops if multiplies(loop) else [*body_of(loop).walk()]
     stages = [s for s in _stages_of(loop, value) if _is_dense(s) and all(
-        is_outstanding(u) and u in ops for u in unit.uses.get(s.result, ()))]
+        is_outstanding(u) and u in readers for u in unit.uses.get(s.result, ()))]
     if stages and only_used_by(value, [*stages, *moves_to(stages, body_of(loop), unit)], unit):
         dtype = stages[0].result.type.dtype  # tfloat32 of float32: TMA rounds
     stages = [s for s in stages if s.result.type.dtype is dtype]
@@ -140,15 +141,25 @@ def _is_dense(stage: Stage) -> bool:
     return dense_axis(stage.src) == next(axis for axis, part in enumerate(first) if part)
 
 
+def _stays_inside(loop: Loop, load: Load, unit: Compilation) -> bool:
+    """Whether a tile is an operand of MMAs in loops inside this one, and nothing else. What a team of warps would skip
+    of its ring is not that of the others."""
+    stages = [s for s in _stages_of(loop, load.result) if _is_dense(s)] if unit.plan.teams == 1 else []
+    return bool(stages) and only_used_by(load.result, [*stages, *moves_to(stages, body_of(loop), unit)], unit)
+
+
 def release_point(loop: Loop, transfer: Transfer, unit: Unit) -> Op | None:
     """The op of the body after which nothing reads the slot; None if outstanding MMAs still do when the iteration
-    ends. What only threads read is released when they have started the MMAs that they read it for."""
+    ends. What only threads read is released when they have started the MMAs that they read it for. MMAs of a loop in
+    the body are complete after it, or after the wait for those that it leaves outstanding."""
     ops = body_of(loop).ops
     order = {op: i for i, op in enumerate(ops)}
     users = unit.uses.get(transfer.source.result, ())
     last = [transfer.source, *(next(op for op in (user, *unit.around(user)) if op in order) for user in users)]
     for product in (p for stage in transfer.stages for p in unit.uses[stage.result]):
-        wait = covering_wait(ops[order[product] + 1:])
+        top, home = next(op for op in (product, *unit.around(product)) if op in order), unit.homes[product].ops
+        ended = top is not product and covering_wait(home[home.index(product) + 1:])
+        wait = top if ended else covering_wait(ops[order[top] + 1:])
         if wait is None:
             return None
         last.append(wait)
@@ -235,14 +246,15 @@ def stays(ring: str, source: Source, why: str) -> Decision:
 
 
 def find_tma(unit: Compilation) -> tuple[list[Channel], list[Decision]]:
-    """Loads that TMA may carry, in loops with wgmma. Those whose slots are released at the same op form a channel, and
-    consecutive loops share rings if their tiles fit."""
+    """Loads that TMA may carry, in loops with wgmma, and operands that stay the same in such a loop, in the loop around
+    it. Those whose slots are released at the same op form a channel, and consecutive loops share rings if their tiles
+    fit."""
     channels: list[Channel] = []
     refused: list[Decision] = []
-    for loop in (op for op in unit.function.walk() if isinstance(op, (For, While)) and multiplies(op)):
+    for loop in (op for op in unit.function.walk() if isinstance(op, (For, While))):
         found: dict[Op | None, list[Transfer]] = {}
-        for op in body_of(loop).ops:
-            if not isinstance(op, Load) or not op.shape:
+        for op in body_of(loop).ops if multiplies(loop) or hides_products(loop) else ():
+            if not isinstance(op, Load) or not op.shape or not (multiplies(loop) or _stays_inside(loop, op, unit)):
                 continue
             try:
                 transfer = tma_transfer(loop, op, unit)
@@ -250,10 +262,12 @@ def find_tma(unit: Compilation) -> tuple[list[Channel], list[Decision]]:
                 refused.append(stays("rings", op, str(why)))
             else:
                 found.setdefault(release_point(loop, transfer, unit), []).append(transfer)
+        if not multiplies(loop):
+            found.pop(None, None)  # an iteration does not wait for them
         for release, transfers in found.items():
             ring = _free_ring(loop, transfers, [c.ring for c in channels], unit)
             channels.append(Channel(TMA_LOAD, loop, transfers, release, ring))
-    return channels, refused
+    return channels if any(multiplies(c.loop) for c in channels) else [], refused
 
 
 def _free_ring(loop: Loop, transfers: Sequence[Transfer], rings: Sequence[Ring], unit: Unit) -> Ring:
