@@ -1,4 +1,5 @@
-"""Kernels that only add up products: what allows one block to follow another without a wait."""
+"""Kernels that only add up products, or multiply what they compute of products: what allows one block to follow
+another without a wait."""
 
 from __future__ import annotations
 
@@ -7,19 +8,25 @@ from typing import Any
 
 from tilewright.tileir.analysis.shared_reads import is_ordered, is_uneven
 from tilewright.tileir.analysis.unit import Unit
+from tilewright.tileir.carried import origins
 from tilewright.tileir.core import Op
 from tilewright.tileir.ops.control import For
 from tilewright.tileir.ops.memory import Gather, Load
 
 
-def only_adds_up(unit: Unit, products: Collection[Any], fed: Collection[Op], length: int, gathers: bool) -> bool:
+def only_adds_up(
+    unit: Unit, products: Collection[Any], fed: Collection[Op], length: int, gathers: bool, chained: bool,
+) -> bool:
     """Whether each product adds to what its counted loop carries, where all loads are `fed` by others than the threads,
     and have rows that are multiples of `length` elements; and whether the order of blocks means nothing. With
-    `gathers` threads may gather beside such loads."""
+    `gathers` threads may gather beside such loads; with `chained` some products may be of operands that are computed of
+    others (attention's weights), and do anything with their sums."""
     loops: Mapping[Any, list[Op]] = {op: unit.around(op) for op in products}
+    results = {op.result for op in products if chained}
+    computed = any(not results.isdisjoint(origins((op.a, op.b), unit.parents)) for op in products)
     return bool(products) and not (is_ordered(unit) or is_uneven(unit)) and all(
-        found and all(isinstance(loop, For) for loop in found) and op.acc in found[0].blocks[0].params
-        and any(load in fed for load in found[-1].inside())
+        found and all(isinstance(loop, For) for loop in found)
+        and (computed or op.acc in found[0].blocks[0].params) and any(load in fed for load in found[-1].inside())
         and all((gathers and isinstance(load, Gather)) or (load in fed and load.array.type.rows_are_multiples(length))
                 for load in found[-1].inside() if isinstance(load, Load | Gather))
         for op, found in loops.items())

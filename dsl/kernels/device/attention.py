@@ -42,10 +42,11 @@ def load_rows(x, batch, head, i, rows, width):
 
 
 def store_rows(x, batch, head, i, t):
+    t = t.astype(x.dtype)
     if x.ndim == 3:
-        store_as(x, (i, head, 0), t.reshape((t.shape[0], 1, t.shape[1])))
+        tw.store(x, (i, head, 0), t.reshape((t.shape[0], 1, t.shape[1])))
     else:
-        store_as(x, (batch, head, i, 0), t.reshape((1, 1, *t.shape)))
+        tw.store(x, (batch, head, i, 0), t.reshape((1, 1, *t.shape)))
 
 
 def load_numbers(x, batch, head, i, rows):
@@ -117,7 +118,7 @@ def attend(q, k, v, starts, out, lse, scale, mask: tw.Constant[Mask], tm: tw.Con
     i = tw.num_blocks(0) - 1 - tw.bid(0) if mask.causal else tw.bid(0)  # the longest first
     queries, keys, values = (sequence_of(x, starts, batch) for x in (q, k, v))
     count, length = tokens_of(queries), tokens_of(keys)
-    if i * tm >= count:
+    if starts is not None and i * tm >= count:
         return
     shared = head // (lse.shape[lse.ndim - 2] // k.shape[1])
     dtype = wide(q.dtype)

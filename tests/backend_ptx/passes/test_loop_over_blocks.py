@@ -8,6 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from catalogue import hopper
 
 import tilewright as ct
 from tilewright.backend_ptx.abi import Lowered
@@ -155,6 +156,19 @@ def test_rows_that_threads_gather_and_scatter() -> None:
     np.testing.assert_array_equal(c, a.astype(np.float32) @ b.astype(np.float32))
     assert not lowered(gathered, (a, b, c, 64, 256)).looped
     assert not lowered(gathered_alone, (a, b, c, 128, 256)).looped
+
+
+def test_operands_that_are_computed_of_products() -> None:
+    """Attention, where tensor cores take longer than the exponentials; not below a diagonal."""
+    case = hopper.attention_case("looped", False, (64, 32, 128), 2 * 64 + 8)
+    args = case.args()
+    made = lowered(case.kernel, args)
+    assert made.looped
+    simulate_lowered(made, case.grid, args, schedule="random", seed=1)
+    case.check(case.results(args), case.reference(*case.args()), "looped")
+    for causal, tile in ((True, (64, 32, 128)), (False, (64, 32, 32))):
+        case = hopper.attention_case("apart", causal, tile, 3 * 64)
+        assert not lowered(case.kernel, case.args()).looped
 
 
 def test_in_the_interpreter_each_block_has_one_iteration() -> None:
