@@ -19,12 +19,14 @@ _SMALL, _LEAST, _MOST, _STEP = 40, 24, 240, 8
 _GROUP = 4
 
 
-def plan_roles(warps: int, occupancy: int | None, target: Target, reallocate: bool = True) -> tuple[Role, ...]:
+def plan_roles(
+    warps: int, occupancy: int | None, target: Target, reallocate: bool = True, ease: bool = True,
+) -> tuple[Role, ...]:
     """The roles of a kernel with `warps` consumer warps.
 
     ptxas counts threads in whole warpgroups: beside one warpgroup of consumers a single warp leaves each thread 255
     registers. Beside more of them the producer is a warpgroup too, which hands most of its registers to the others
-    (setmaxnreg, PTX ISA 9.7.19.5), if it may `reallocate`.
+    (setmaxnreg, PTX ISA 9.7.19.5), if it may `reallocate`; without `ease`, all that it can do without.
     """
     alone = Role(CONSUMER, warps), Role(PRODUCER, 1)
     if warps <= _GROUP or not reallocate:
@@ -32,7 +34,7 @@ def plan_roles(warps: int, occupancy: int | None, target: Target, reallocate: bo
     threads = 32 * (warps + _GROUP)
     blocks = max(1, occupancy or 1)
     entry = min(target.registers_per_sm // (threads * blocks) // _STEP * _STEP, _MOST)
-    kept = _SMALL if blocks == 1 else _LEAST
+    kept = _SMALL if blocks == 1 and ease else _LEAST
     each = (entry * threads - kept * 32 * _GROUP) // (32 * warps) // _STEP * _STEP
     if entry <= _SMALL or each <= entry:
         return alone

@@ -75,7 +75,8 @@ class Limits:
     what one layout conversion may take of shared memory; `max_depth` is the K of one multiply. `cap_registers`: whether
     the registers of each thread may be capped for the sake of occupancy, `split_loops`: whether a loop may become
     several, `early_mmas` whether MMAs may start early and stay outstanding into the next iteration, `loop_over_blocks`
-    whether CTAs may loop over the blocks of a launch, `teams` whether teams of warps may run them in turns.
+    whether CTAs may loop over the blocks of a launch, `teams` whether teams of warps may run them in turns,
+    `producer_ease` whether producers may keep registers that they can do without.
     """
 
     max_stages: int | None = None
@@ -83,6 +84,7 @@ class Limits:
     matrix_unit: str | None = None
     allow_cluster: bool = True
     allow_register_reallocation: bool = True
+    producer_ease: bool = True
     max_occupancy: int | None = None
     ctas: int | None = None
     max_exchange: int | None = None

@@ -95,9 +95,10 @@ class _Choice:
             self.c.decide(self.depths.of_kernel(rings, self.running | self.handed))
         channels = self._carry(channels)
         self.c.decide(*refused, *share_in_cluster(self.c, channels))
-        plan, reallocate = self.c.plan, self.c.limits.allow_register_reallocation
+        plan, limits = self.c.plan, self.c.limits
         if channels:
-            plan.roles = plan_roles(plan.teams * plan.warps, self.c.hints.occupancy, self.c.target, reallocate)
+            plan.roles = plan_roles(plan.teams * plan.warps, self.c.hints.occupancy, self.c.target,
+                                    limits.allow_register_reallocation, limits.producer_ease)
             self.c.decide(decisions.roles(plan.roles))
         else:
             plan.teams = 1

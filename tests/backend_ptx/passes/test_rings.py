@@ -198,3 +198,9 @@ def test_registers_of_roles_fit_the_file(warps: int, occupancy: int | None) -> N
     entry = TARGET.registers_per_sm // (32 * (warps + producers) * (occupancy or 1)) // 8 * 8
     assert 32 * (producers * less + warps * more) <= 32 * (warps + producers) * entry
     assert less < entry < more or more == entry
+
+
+@pytest.mark.parametrize(("warps", "ease", "registers"), [
+    (16, True, (104, 40)), (16, False, (112, 24)), (8, True, (232, 40)), (8, False, (240, 24))])
+def test_what_a_producer_can_do_without(warps: int, ease: bool, registers: tuple[int, int]) -> None:
+    assert tuple(role.registers for role in plan_roles(warps, None, TARGET, ease=ease)) == registers

@@ -87,6 +87,25 @@ def test_a_cta_of_several_blocks_runs_one() -> None:
     assert found.rungs == ("one block for each CTA: spills",)
 
 
+@pytest.mark.parametrize(("spilled", "rungs"), [
+    ((40, 0), ["a producer with the fewest registers"]), ((160, 28), ["a producer with the fewest registers"]),
+    ((300, 200), ["all warps run one block"])], ids=str)
+def test_teams_rather_spill_a_few_bytes(spilled: tuple[int, int], rungs: list[str]) -> None:
+    """And give them the producer's registers first, which all warps on one block need not."""
+    def made(limits: Limits) -> Made:
+        plan = Made(limits)
+        plan.facts = plan.facts._replace(looped=limits.loop_over_blocks, teams=limits.teams and limits.loop_over_blocks)
+        return plan
+
+    def judge(plan: Made) -> Rejection | None:
+        amount = spilled[not plan.limits.producer_ease]
+        return replace(SPILLS, amount=amount) if plan.facts.teams and amount else None
+
+    found = climb(made, judge)
+    assert [words.split(":")[0] for words in found.rungs] == rungs
+    assert found.plan.limits.producer_ease is not found.plan.limits.teams
+
+
 def test_an_accepted_plan_stays() -> None:
     found = climb(Made, refuse(lambda limits: None))
     assert found.plan.limits == Limits() and not found.rungs
@@ -236,6 +255,7 @@ RUNGS = {
     "K split": Limits(max_depth=16),
     "two CTAs": Limits(ctas=2), "mma.sync": Limits(matrix_unit="mma.sync"),
     "mma.sync in pieces": Limits(matrix_unit="mma.sync", max_stages=1, max_exchange=2048),
+    "lean producer": Limits(warps=8, producer_ease=False),
     "no setmaxnreg": Limits(warps=8, allow_register_reallocation=False),
     "registers for one CTA": Limits(cap_registers=False), "whole loops": Limits(split_loops=False),
 }
