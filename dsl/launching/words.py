@@ -30,6 +30,7 @@ from tilewright.launching.machine.layout import (
     MOST_BYTES,
     TORCH,
     Expected,
+    Noted,
 )
 from tilewright.launching.packing import Layout, layout, packed
 from tilewright.tileir.dtypes import DType
@@ -148,7 +149,7 @@ def of_launch(
     pointers: list[int] = []
     mapped, exact = {hole.pointer for hole in plan.maps}, set[int]()
     ints: list[tuple[int, int, int]] = []
-    cells = _cells() if all(type(args[number]) is _tensor_class() for number in known.tensors) else 0
+    cells = _cells_for([args[number] for number in known.tensors])
     for number, (arg, is_constant) in enumerate(zip(args, constant, strict=True)):
         made = Words(ARGUMENT, exact=_ANY)
         if is_constant or arg is None:
@@ -159,7 +160,8 @@ def of_launch(
                 ints.append((number, places[slot], params[slot].size))
             _scalar(made, arg, places[slot], dtype)
         else:
-            pointer = _array(made, arg, number in known.tensors, bool(cells))
+            noted = Noted.IN_CELL if cells else Noted.BY_PYTHON
+            pointer = _array(made, arg, noted if number in known.tensors else Noted.NOT)
             made.set(number=len(pointers), offset=places[plan.pointer_slots[len(pointers)]], low=pointer & 15)
             if len(pointers) in mapped and 0 in arg.shape:  # the map of an array without elements is of other memory
                 made.set(exact=pointer)
@@ -288,9 +290,11 @@ def _cells() -> int:
     return functions_at(functions) if functions else 0
 
 
-def _tensor_class() -> Any:
-    """torch's own class: of others its conversion asks Python, and another thread may come in between."""
-    return getattr(sys.modules.get("torch"), "Tensor", None)
+def _cells_for(written: Sequence[Any]) -> int:
+    """The same for launches that write these tensors, which are torch's own: of other classes its conversion asks
+    Python, and another thread may come in between. Functions on handles need no cell."""
+    plain = getattr(sys.modules.get("torch"), "Tensor", None)
+    return _cells() if not _functions() and all(type(tensor) is plain for tensor in written) else 0
 
 
 _kept: list[Words] = []
@@ -327,15 +331,15 @@ def _scalar(made: Words, arg: Any, offset: int, dtype: DType) -> None:
     made.set(kind=kind, type=id(type(arg)), offset=offset)
 
 
-def _array(made: Words, arg: Any, written: bool, celled: bool) -> int:
-    """An array's kind; its address. One that is written is asked for its record of gradients here, or in its cell."""
+def _array(made: Words, arg: Any, noted: Noted) -> int:
+    """An array's kind; its address."""
     made.set(type=made.object(type(arg)))
     if type(arg).__module__ == "tilewright.arguments.device_array":
         made.set(kind=Expected.ARRAY, extents=made.object(arg.shape), strides=made.object(arg.strides),
                  format=made.object(arg.dtype), place=made.object(arg.device))
         return int(arg.pointer)
     table = _exchange(type(arg)) if is_torch(type(arg)) else None
-    if table is None or (written and arg.requires_grad):
+    if table is None or (noted and arg.requires_grad):
         raise Unknown
     read = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p)(table[5])
     found = (ctypes.c_int64 * 8)()
@@ -350,7 +354,7 @@ def _array(made: Words, arg: Any, written: bool, celled: bool) -> int:
     if not same or found[1] != _CUDA | arg.get_device() << 32:
         raise Unknown
     made.set(kind=Expected.TENSOR, read=table[5], place=found[1], format=found[2], extents=made.array(shape),
-             strides=made.array(strides), output=int(written and not celled))
+             strides=made.array(strides), output=noted)
     if _functions():
         _held(made, arg)
     return pointer

@@ -92,6 +92,8 @@ class FakeTorch:
         self.stream = 0
         self.reads = self.asked = 0
         self.noted: list[Tensor] = []
+        self.cell: Any = [0]
+        self.read_in_cell: list[bool] = []
         self._functions: tuple[Any, ...] = _READ(self._read), _STREAM(self._current)
         words = [1 | 3 << 32, 0, 0, 0, 0, *(ctypes.cast(f, ctypes.c_void_p).value for f in self._functions)]
         self._table = (ctypes.c_uint64 * 7)(*words)
@@ -99,6 +101,7 @@ class FakeTorch:
 
     def _read(self, tensor: Tensor, out: int) -> int:
         self.reads += 1
+        self.read_in_cell.append(self.cell[0] == id(tensor))
         if tensor.broken:
             return -1
         words = (ctypes.c_uint64 * 6).from_address(out)
@@ -141,13 +144,12 @@ class FakeTorch:
     def cells(self) -> CellFunctions:
         """torch's functions on a cell, which holds the address of an object, or 0."""
         def load(cell: int, tensor: Tensor, convert: bool) -> bool:
-            assert not word(cell).value and not convert
+            assert not convert
             word(cell).value = id(tensor)
             return True
 
         def assign(source: int, cell: int) -> int:
-            assert word(cell).value and not word(source).value, "a cell is emptied once"
-            word(cell).value = 0
+            word(cell).value = word(source).value
             return 0
 
         def held(cell: int) -> Tensor:
@@ -156,7 +158,7 @@ class FakeTorch:
 
         word = ctypes.c_uint64.from_address
         asks, points, raises = _OF_CELL
-        room = (ctypes.c_uint64 * 2)()
+        self.cell = room = (ctypes.c_uint64 * 2)()
         made = {"load": _LOAD(load), "assign": _ASSIGN(assign), "is_inference": asks(lambda cell: held(cell).inference),
                 "autograd": points(lambda cell: 1 if held(cell).requires_grad else None),
                 "raise": raises(lambda cell: self.noted.append(held(cell)))}
@@ -188,7 +190,7 @@ def install(patch: pytest.MonkeyPatch, way: str = "table") -> FakeTorch:
     torch_tensors._increment.cache_clear()
     functions = fake.functions() if way == "handles" else None
     address = words.functions_at(functions) if functions else 0
-    cells = words.functions_at(fake.cells()) if way == "cells" else 0
+    cells = words.functions_at(fake.cells()) if way != "table" else 0  # no torch has handles alone
     patch.setattr(words, "tensor_functions", lambda: functions)
     patch.setattr(words, "_functions", lambda: address)
     patch.setattr(words, "_cells", lambda: cells)

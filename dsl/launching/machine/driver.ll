@@ -110,14 +110,14 @@ end:
 
 ; The same by torch's own conversion of the argument, into a cell. One that requires grad is Python's, to refuse it.
 define internal i1 @raised_in_cell(ptr %context, i64 %i) alwaysinline #0 {
+entry:
   %known = call ptr @part(ptr %context, i32 0)
   %given = call ptr @part(ptr %context, i32 1)
   %functions = call ptr @address(ptr %known, i64 $L.cells)
   %cell = call ptr @address(ptr %functions, i64 $K.cell)
   %object = call ptr @output(ptr %known, ptr %given, i64 %i)
-  %load = call ptr @address(ptr %functions, i64 $K.load)
-  %loaded = call zeroext i1 %load(ptr %cell, ptr %object, i1 zeroext false)
-  br i1 %loaded, label %record, label %no
+  %loaded = call i1 @into_cell(ptr %known, ptr %object)
+  br i1 %loaded, label %record, label %end
 record:
   %autograd = call ptr @address(ptr %functions, i64 $K.autograd)
   %recorded = call ptr %autograd(ptr %cell)
@@ -134,13 +134,8 @@ count:
   call void %raise(ptr %cell)
   br label %end
 end:
-  %fine = phi i1 [false, %ask], [true, %versions], [true, %count]
-  %assign = call ptr @address(ptr %functions, i64 $K.assign)
-  %nothing = call ptr @address(ptr %functions, i64 $K.nothing)
-  %status = call i32 %assign(ptr %nothing, ptr %cell)
+  %fine = phi i1 [false, %entry], [false, %ask], [true, %versions], [true, %count]
   ret i1 %fine
-no:
-  ret i1 false
 }
 
 ; Tell torch which tensors are written.
@@ -236,6 +231,7 @@ claim:
 tell:
   %record = phi ptr [null, %watched], [%claimed, %claim]
   %told = call i1 @note(ptr %known, ptr %given)
+  call void @let_go(ptr %known)
   br i1 %told, label %go, label %no
 go:
   %stream = load ptr, ptr %stream_word

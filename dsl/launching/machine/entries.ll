@@ -91,15 +91,19 @@ match:
   %good = call i1 @matches(ptr %call, i64 %count)
   br i1 %good, label %go, label %other
 other:
+  call void @let_go(ptr %known)
   %next = call ptr @address(ptr %known, i64 $L.next)
   br label %look
 go:
   %recording = call i1 @are_recorded(ptr %head)
   %done = call i1 @queue(ptr %known, ptr %packed, ptr %given, ptr %stream, i1 %recording)
-  br i1 %done, label %yes, label %no
+  br i1 %done, label %yes, label %undone
 yes:
   %answer = call ptr @address(ptr %known, i64 $L.answer)
   ret ptr %answer
+undone:
+  call void @let_go(ptr %known)
+  br label %no
 no:
   ret ptr null
 }

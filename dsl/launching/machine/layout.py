@@ -53,6 +53,15 @@ class Expected(enum.IntEnum):
     HELD = 11
 
 
+class Noted(enum.IntEnum):
+    """How torch is told of a tensor that a launch writes: BY_PYTHON, which is asked for its record of gradients when it
+    is read, or IN_CELL, where all is asked. NOT: it is not written."""
+
+    NOT = 0
+    BY_PYTHON = 1
+    IN_CELL = 2
+
+
 # Exported functions of CPython alone; of its structs, PyMethodDef (native.py).
 FUNCTIONS = (
     "PyErr_Clear", "PyErr_Occurred", "PyEval_RestoreThread", "PyEval_SaveThread", "PyFloat_AsDouble",

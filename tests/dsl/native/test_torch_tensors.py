@@ -104,6 +104,22 @@ def test_outputs_of_inference_mode(cuda: FakeCuda, torch: FakeTorch) -> None:
         assert torch.noted == ([] if kind is Tensor else [z])
 
 
+@pytest.mark.parametrize("torch", ["cells"], indirect=True)
+def test_the_cell(cuda: FakeCuda, torch: FakeTorch) -> None:
+    """What is written is in it when it is read, and nothing stays in it, whoever makes the launch."""
+    add = make_add()
+    x, y, z = (Tensor(a.pointer, (100,), (1,)) for a in three())
+    taught(lambda: add[(7,)](x, y, z, 16))
+    torch.read_in_cell.clear()
+    assert by_code(cuda, lambda: add[(7,)](x, y, z, 16)) and torch.read_in_cell == [False, False, True]
+    assert not torch.cell[0]
+    for out in (Tensor(z.pointer, (96,), (1,)), x):
+        assert not by_code(cuda, lambda out=out: add[(7,)](x, y, out, 16)) and not torch.cell[0]
+    with pytest.raises(TypeError):
+        add[(7,)](x, y, z, 16, stream=types.SimpleNamespace(cuda_stream="7"))
+    assert not torch.cell[0]
+
+
 @pytest.mark.parametrize("torch", ["handles"], indirect=True)
 def test_tensors_as_they_are_seldom(cuda: FakeCuda, torch: FakeTorch) -> None:
     """Those of inference mode count no versions; a negated one is refused, by Python."""
