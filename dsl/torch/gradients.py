@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 import torch
 
 COTANGENTS = ("grad", "grads")
+_ONE, _ALL = -1, -2  # among the sources of values: the cotangent, as a tuple only where there are several; all of them
+_COTANGENTS = {"grad": _ONE, "grads": _ALL}
 OUTPUTS = ("output", "outputs")
 
 
@@ -22,38 +25,49 @@ def register_backward(operator: Any, backward: Any, params: Sequence[str]) -> No
                              f"{operator._qualname}'s ({', '.join(params)}), or be grad, grads, output or outputs")
     schema = operator._opoverload._schema
     tensors = ["Tensor" in str(argument.type) for argument in schema.arguments]
-    label = operator._qualname
+    label, count = operator._qualname, sum(tensors)
     # Where each value is that backward gets besides cotangents: among the arguments, or, as -1, the result.
     places = [-1 if name in OUTPUTS else params.index(name) for name in wanted if name in (*params, *OUTPUTS)]
+    kept = itertools.count()
+    sources = [_COTANGENTS[name] if name in COTANGENTS and name not in params else next(kept) for name in wanted]
+    kinds = [str(each.type) for each in schema.arguments] + [",".join(str(each.type) for each in schema.returns)]
+    # Where all that is kept are tensors, autograd has it as it is: it need not be looked at in each call.
+    only_tensors = all(kinds[place] == "Tensor" for place in places)
 
     def setup(ctx: Any, inputs: Any, output: Any, keyword_only_inputs: Any = None) -> None:
         if keyword_only_inputs:
             inputs = (*inputs, *(keyword_only_inputs[name] for name in params[len(inputs):]))
-        save(ctx, [output if place < 0 else inputs[place] for place in places])
+        values = [output if place < 0 else inputs[place] for place in places]
+        ctx.save_for_backward(*values) if only_tensors else save(ctx, values)
 
     def gradient(ctx: Any, *grads: Any) -> Any:
-        saved = iter(saved_values(ctx))
-        values = {"grad": grads[0] if len(grads) == 1 else grads, "grads": grads}
-        found = backward(*[values[name] if name in COTANGENTS and name not in params else next(saved)
-                           for name in wanted])
-        given = list(found) if isinstance(found, (tuple, list)) else [found]
-        if len(given) != sum(tensors):
+        saved = ctx.saved_tensors if only_tensors else saved_values(ctx)
+        one = grads[0] if len(grads) == 1 else grads
+        found = backward(*[saved[k] if k >= 0 else one if k == _ONE else grads for k in sources])
+        given = found if isinstance(found, (tuple, list)) else (found,)
+        if len(given) != count:
             raise RuntimeError(f"operator {label}: backward gives {len(given)} gradients; there must be one, or None, "
-                               f"for each of the {sum(tensors)} tensors among the parameters")
+                               f"for each of the {count} tensors among the parameters")
+        if count == len(tensors):
+            return tuple(given)
         out = iter(given)
-        return tuple(next(out) if is_tensor else None for is_tensor in tensors)
+        return tuple([next(out) if is_tensor else None for is_tensor in tensors])
 
-    register_gradient(operator, gradient, setup)
+    register_gradient(operator, gradient, setup, asks=False)
 
 
-def register_gradient(operator: Any, gradient: Callable[..., Any], setup: Callable[..., Any]) -> None:
+def register_gradient(
+    operator: Any, gradient: Callable[..., Any], setup: Callable[..., Any], *, asks: bool = True,
+) -> None:
     """As `operator.register_autograd`, by a way that asks the schema once for what calls leave out: torch does so at
-    each call, which takes longer than all else. Lists of tensors, and arguments by name alone, go torch's way."""
+    each call, which takes longer than all else. Lists of tensors, and arguments by name alone, go torch's way.
+    `asks`: whether the gradient looks at `ctx.needs_input_grad`; one that does not gives a tuple."""
     operator.register_autograd(gradient, setup_context=setup)
     schema = operator._opoverload._schema
     listed = [str(each.type) for each in (*schema.arguments, *schema.returns) if "List[" in str(each.type)]
     if not any("Tensor" in kind for kind in listed) and not any(a.kwarg_only for a in schema.arguments):
-        replace_autograd(operator, _recording(operator, [a.default_value for a in schema.arguments]))
+        replace_autograd(operator, _recording(
+            operator, [a.default_value for a in schema.arguments], None if asks else gradient))
 
 
 def replace_autograd(operator: Any, kernel: Callable[..., Any]) -> None:
@@ -63,9 +77,9 @@ def replace_autograd(operator: Any, kernel: Callable[..., Any]) -> None:
         operator._lib.impl(operator._name, kernel, "Autograd", with_keyset=True, allow_override=True)
 
 
-def _recording(operator: Any, defaults: Sequence[Any]) -> Callable[..., Any]:
+def _recording(operator: Any, defaults: Sequence[Any], direct: Any) -> Callable[..., Any]:
     """The kernel under the key "Autograd" of an operator whose parameters have these defaults (None where there is
-    none)."""
+    none). `direct`: a gradient that does not look at `ctx.needs_input_grad`."""
     overload, after, left_out = operator._opoverload, torch._C._after_autograd_keyset, tuple(defaults)
 
     class WithGradient(torch.autograd.Function):  # type: ignore[misc]  # torch is not there for mypy
@@ -74,22 +88,32 @@ def _recording(operator: Any, defaults: Sequence[Any]) -> Callable[..., Any]:
             *given, keyset = args
             with torch._C._AutoDispatchBelowAutograd():
                 result = overload.redispatch(keyset & after, *given)
-                operator._setup_context_fn(ctx=ctx, inputs=(*given, *left_out[len(given):]), output=result)
+                setup = operator._setup_context_fn
+                if setup is not None:
+                    setup(ctx=ctx, inputs=(*given, *left_out[len(given):]), output=result)
             return result
 
         @staticmethod
         def backward(ctx: Any, *grads: Any) -> Any:
+            gradient = operator._backward_fn  # users may register another
+            if gradient is direct:
+                return (*gradient(ctx, *grads), None)
             needed = ctx.needs_input_grad
             ctx.needs_input_grad = needed[:-1]
             try:
-                found = operator._backward_fn(ctx, *grads)
+                found = gradient(ctx, *grads)
             finally:
                 ctx.needs_input_grad = needed
             return (*found, None) if isinstance(found, tuple) else (found, None)
 
+    # What Function.apply calls in the end, after it has looked for functorch's wrappers: the dispatcher takes off dead
+    # ones before it comes here.
+    apply = super(torch.autograd.Function, WithGradient).apply
+
     def autograd(keyset: Any, *args: Any) -> Any:
         if torch.is_grad_enabled() and torch._C._any_requires_grad(*args):
-            return WithGradient.apply(*args, keyset)
+            transformed = torch._C._are_functorch_transforms_active()
+            return WithGradient.apply(*args, keyset) if transformed else apply(*args, keyset)
         with torch._C._AutoDispatchBelowAutograd():
             return overload.redispatch(keyset & after, *args)
 

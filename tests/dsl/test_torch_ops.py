@@ -239,6 +239,35 @@ def test_backward_gives_a_gradient_for_each_tensor() -> None:
         operator(torch.ones(4, requires_grad=True)).sum().backward()
 
 
+def test_another_gradient_may_be_registered() -> None:
+    """It sees which inputs need one, without what our kernel adds to them."""
+    operator = tw.torch.op("tilewright_tests::replaced", backward=lambda grad, x: grad * x)(_twice)
+    x, seen = torch.ones(4, requires_grad=True), []
+
+    def gradient(ctx: Any, grad: Any) -> Any:
+        seen.append(ctx.needs_input_grad)
+        return grad * 3
+
+    assert torch.autograd.grad(operator(x).sum(), x)[0].tolist() == [1] * 4
+    operator.register_autograd(gradient)
+    assert torch.autograd.grad(operator(x).sum(), x)[0].tolist() == [3] * 4 and seen == [(True,)]
+
+
+def test_functorch() -> None:
+    """Its transforms are refused in torch's words; tensors that they left behind are taken as what they wrap."""
+    operator = tw.torch.op("tilewright_tests::transformed", backward=lambda grad: grad * 2)(_twice)
+    x, kept = torch.ones(4, requires_grad=True), []
+    with pytest.raises(RuntimeError, match="to use an autograd.Function with functorch transforms"):
+        torch.func.grad(lambda t: operator(t).sum())(x)
+
+    def keep(t: Any) -> Any:
+        kept.append(t)
+        return t.sum()
+
+    torch.func.grad(keep)(x)
+    assert torch.autograd.grad(operator(kept[0]).sum(), x)[0].tolist() == [2] * 4
+
+
 def _twice(x: Tensor) -> Tensor:
     out, both = torch.zeros_like(x), torch.zeros_like(x)
     add_tiles[(1,)](out, x)
