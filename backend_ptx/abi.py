@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tilewright.backend_ptx.map_records import MAP_BYTES, TensorMapSpec
 from tilewright.backend_ptx.targets import MAP_TABLE_PTX, Target
 from tilewright.tileir.dtypes import BY_IR, DType, int32
+from tilewright.tileir.records import record
 from tilewright.tileir.types import ArrayType, ListType, TileType
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ LLVM_SCALAR = {
 ADDRESSES = "pointer", "table", "map_table"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AbiParam:
     """One parameter of the compiled kernel.
 
@@ -79,7 +80,7 @@ class AbiParam:
         return AbiParam(**{**data, "dtype": BY_IR[data["dtype"]], "tensor_map": found})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KernelAbi:
     """The parameters of the kernel `name`, in order.
 

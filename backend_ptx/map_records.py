@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from tilewright.tileir.dtypes import BY_IR, DType
+from tilewright.tileir.records import record
 
 MAP_BYTES, MAP_ALIGN = 128, 64
 # Addresses wrap at 2^64 bytes: FAR steps of WRAP bytes lead back to where they began. No dimension has more than MOST.
 FAR, WRAP, MOST = 1 << 30, 1 << 34, 0x7FFF0000
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TensorMapSpec:
     """How to encode a tensor map of array argument `argument`, whose elements are `dtype` (float32 where it is
     tfloat32, to which they are rounded on the way).

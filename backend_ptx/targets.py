@@ -5,16 +5,17 @@ docs/adding-a-target.md says what a new record needs. All lists of targets are m
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError, TileValueError
+from tilewright.tileir.records import record
 from tilewright.tileir.tensor_cores import ADA, AMPERE, BLACKWELL, HOPPER, TensorCores
 
 KIB = 1024
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Target:
     """What one GPU architecture can do. Sizes are bytes; counts are per SM unless said otherwise.
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 from tilewright.tileir.plan import Hints
+from tilewright.tileir.records import record
 from tilewright.tracebacks import public
 
 _MISSING: Any = object()
@@ -63,7 +64,7 @@ class ByTarget:
         return f"ByTarget({', '.join(parts)})"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KernelOptions:
     """The options of tile_kernel. Raises ValueError for a value that an option does not take."""
 
@@ -91,7 +92,7 @@ class KernelOptions:
         return Hints(**out)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LaunchRules:
     """What the decorator says that is no hint. `grid`: expressions of names of dimensions and parameters, by which the
     kernel is launched without one. `deterministic`: results that depend on the order of blocks are refused.

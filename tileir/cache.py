@@ -19,8 +19,9 @@ import threading
 import time
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from tilewright.tileir.records import record
 
 MAGIC = b"TWKERN2\n"
 SUFFIX = ".twk"
@@ -32,7 +33,7 @@ PRIVATE = 0o700
 _OFF = ("0", "off", "none", "")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Entry:
     """One compiled kernel as stored."""
 

@@ -9,8 +9,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tilewright.tileir.records import record
 
-@dataclass(frozen=True, slots=True)
+
+@record
 class Span:
     """A place in a source file. Lines count from 1, columns from 0 (as `ast` counts); `end_col` is exclusive.
 
@@ -46,7 +48,7 @@ class Span:
 NO_SPAN = Span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Related:
     """A second place that an error speaks of, underlined with dashes."""
 

@@ -13,11 +13,12 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from tilewright.tileir.records import record
 
-@dataclass(frozen=True, slots=True)
+
+@record
 class Event:
     """`kind`: "compile", "memory" or "wait". `start` and `end` in nanoseconds of `time.perf_counter_ns`; `thread` is
     the number of the thread; `facts` depend on the kind."""

@@ -16,9 +16,10 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 from tilewright.tileir.diagnostics import NO_SPAN, Span
+from tilewright.tileir.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Hints:
     """What the user asked for with the decorator. None: the compiler decides."""
 
@@ -29,7 +30,7 @@ class Hints:
     programmatic_dependent_launch: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Switches:
     """How a kernel is built, as the launcher, an export or a measurement needs it; no user's hint.
 
@@ -49,7 +50,7 @@ class Switches:
 PLAIN = Switches()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Aliases:
     """Which parameters share memory in the launches that a function is made for, by position. All others share none,
     but for the arrays of one list.
@@ -65,7 +66,7 @@ class Aliases:
 NO_ALIASES = Aliases()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Limits:
     """A rung of the ladder of plans: what the passes must stay within, because the assembler refused more. None: no
     limit.
@@ -151,7 +152,7 @@ class MachinePlan:
         return sum(role.warps for role in self.roles) or self.warps
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Decision:
     """One decision, its value and why; `span` is the user's line that it is about."""
 

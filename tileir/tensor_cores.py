@@ -7,15 +7,14 @@ fractional bits below the largest exponent among them, the cut terms are added e
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tilewright.tileir import dtypes as dt
 from tilewright.tileir.dtypes import DType
+from tilewright.tileir.records import record
 
 FLOAT32_FRACTION = 23
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Summation:
     """The sum of one instruction: at most `together` products at once, in order of k. Terms have `fraction` fractional
     bits below the largest exponent, a float32 result has `result` of them. `first` products are added exactly and count
@@ -27,7 +26,7 @@ class Summation:
     first: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TensorCores:
     """Those of one generation. `row` is the bytes along k of what is added at once. `eight_bits`: the units whose sums
     of 8-bit floats have 13 bits. `confirmed`: compared with a GPU by us, bit for bit."""

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import prod
 
 from tilewright.tileir.dtypes import DType, int32
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.records import record
 
 LARGEST_TILE = 1 << 24  # elements; a block's registers hold 2**16 of 32 bits
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TileType:
     """A tile in registers. `layout` is None until the backend assigns one; the type rules ignore it."""
 
@@ -52,7 +53,7 @@ class TileType:
         return f"tile<{'x'.join(map(str, self.shape))}x{self.dtype.ir}>"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ArrayType:
     """An array in global memory: what is known of it while compiling.
 
@@ -115,7 +116,7 @@ class ArrayType:
         return f"array<{', '.join(parts)}>"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ListType:
     """A list of arrays of one dtype and rank; its length is a runtime value."""
 
@@ -128,7 +129,7 @@ class ListType:
         return f"list<{self.element}>"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TupleType:
     """A tuple parameter of a kernel. The frontend takes it apart at once, so it occurs nowhere else."""
 
@@ -141,7 +142,7 @@ class TupleType:
         return f"tuple<{', '.join(map(str, self.items))}>"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SharedType:
     """A buffer in shared memory, `copies` of a tile; `layout` maps element offsets to tile indices."""
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 import threading
-from dataclasses import dataclass
 from typing import Any
 
 from tilewright.backend_ptx.targets import Target, target_of_driver
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
+from tilewright.tileir.records import record
 
 
 class CudaError(RuntimeError):
@@ -72,7 +72,7 @@ def device_count() -> int:
     return int(check(driver().cuDeviceGetCount(), "cuDeviceGetCount"))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Device:
     """One GPU with its primary context, which torch, CuPy and numba use too."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from tilewright.backend_ptx.abi import KernelAbi
@@ -11,12 +11,13 @@ from tilewright.backend_ptx.runtime.driver import Device, check, driver
 from tilewright.backend_ptx.runtime.link import load_ptx
 from tilewright.tileir.cache import Entry
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
+from tilewright.tileir.records import record
 
 # A kernel may use this much dynamic shared memory without asking.
 PLAIN_SHARED_BYTES = 48 * 1024
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DeviceKernel:
     """A launchable kernel.
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import inspect
 import types
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 from tilewright.arguments.hints import annotations_of
 from tilewright.tileir.dtypes import DType, int32, int64
+from tilewright.tileir.records import record
 from tilewright.tracebacks import public
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ConstantAnnotation:
     """The argument's value is baked into the kernel: one specialisation per value and type. `Constant[T]` is
     `Annotated[T, ConstantAnnotation()]`.
@@ -32,7 +33,7 @@ class ConstantAnnotation:
     """
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ScalarAnnotation:
     """A Python int becomes a scalar of `dtype`, int32 or int64. `ScalarInt64` is
     `Annotated[int, ScalarAnnotation(int64)]`.
@@ -59,7 +60,7 @@ class ScalarAnnotation:
             raise ValueError(f"ScalarAnnotation: dtype must be int32 or int64, not {self.dtype}")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ArrayAnnotation:
     """What is asked of an array parameter: `Annotated[ct.Array, ct.ArrayAnnotation(...)]`.
 
@@ -107,7 +108,7 @@ class ArrayAnnotation:
         return out
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ListAnnotation:
     """What is asked of the arrays of a list parameter: `Annotated[list, ct.ListAnnotation(element)]`.
 
@@ -141,7 +142,7 @@ class ListAnnotation:
         object.__setattr__(self, "element", found[0])
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DimensionNames:
     """The names of an array's axes: what `ct.Array["M", "K"]` stands for."""
 
@@ -158,7 +159,7 @@ IndexedWithInt64 = Annotated[Any, ArrayAnnotation(index_dtype=int64)]
 PLAIN_ARRAY = ArrayAnnotation()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Param:
     """How an argument is to be read: at most one of the annotations, or those of the elements of a tuple.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from tilewright.arguments.annotations import ArrayAnnotation
 from tilewright.arguments.facts import ALIGN, MAX_FACT_RANK, array_type, extent_divisor
 from tilewright.tileir.dtypes import BY_IR, BY_NAME, DType
+from tilewright.tileir.records import record
 from tilewright.tileir.types import ArrayType
 from tilewright.tracebacks import public
 
@@ -17,7 +17,7 @@ _TEXT = re.compile(rf"\s*(\w+)\s*(?:{_NUMBERS})?((?:\s+\w+\s*=\s*(?:{_NUMBERS}|\
 _OPTION = re.compile(rf"(\w+)\s*=\s*(?:{_NUMBERS}|(\d+))")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Spec:
     """An array of this dtype, extents and strides (elements; None: not known), or a scalar where `extents` is None.
 

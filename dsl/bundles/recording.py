@@ -8,6 +8,7 @@ import json
 import math
 import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ class LaunchRecording:
             if key not in self._lines:
                 function = getattr(specialiser.source, "function", None)
                 self._lines[key] = function, _line(arguments, aliases), {
-                    name: getattr(specialiser.hints, name) for name in type(specialiser.hints).__slots__}
+                    f.name: getattr(specialiser.hints, f.name) for f in fields(specialiser.hints)}
 
     @public
     def as_python(self, folder: Path | str = ".", targets: Sequence[str] = ("sm_90a",)) -> str:

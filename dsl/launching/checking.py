@@ -6,10 +6,10 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tilewright.tileir.diagnostics import CheckError, CheckWarning
+from tilewright.tileir.records import record
 
 if TYPE_CHECKING:
     from tilewright.interp.checking.devices import CheckedDevice
@@ -22,7 +22,7 @@ ON_REPORT = ("raise", "warn", "collect")
 OFF = ("", "0", "off", "false")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Checking:
     """`checks`: names of `CHECKS`. `on_report`: "raise", "warn" or "collect". A `listener` takes the reports of all
     launches in place of that (it is told the kernel's name and what was found); what stops a launch is raised."""

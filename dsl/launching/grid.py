@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
+
+from tilewright.tileir.records import record
 
 MAX_ENTRY = (1 << 24) - 1
 _MAX_Y_OR_Z = 65535  # the hardware's limit; x goes to 2^31 - 1
 _MAX_X = (1 << 31) - 1
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Grid:
     """`size`: blocks along x, y, z as the kernel sees them. `linear`: the hardware runs them in one dimension."""
 
