@@ -14,6 +14,8 @@ from tilewright.backend_ptx.llvm.builder import ADDRESS, COPY_ADDRESS
 
 # Bytes of an element -> the LLVM type of its register (PTX has no 8-bit registers).
 REGISTER_TYPE = {1: "i16", 2: "i16", 4: "i32", 8: "i64"}
+# The same of a predicated load: ptxas merges one into a 16-bit register with its other half, by an instruction more.
+LOADED_TYPE = {**REGISTER_TYPE, 2: "i32"}
 # Global addresses are pointers, shared addresses 32-bit numbers.
 _ADDRESS = {"global": ADDRESS, "shared": "i32"}
 MAX_BYTES = 16
@@ -45,7 +47,7 @@ def width_name(size: int, count: int) -> str:
 def _load(space: str, size: int, count: int, path: str = "", **order: str) -> Instruction:
     """Operands: address, predicate, then the padding of each lane, which the result keeps where it is false. `order`:
     the semantics and scope of a load with a memory order, which nothing may move over."""
-    kind = REGISTER_TYPE[size]
+    kind = LOADED_TYPE[size]
     name = f"{'.'.join(('ld', *order.values()))}.{space}{path}.{width_name(size, count)}"
     return Instruction(
         name, f"@${count + 1} {name} {_lanes(0, count)}, [${count}];", (_ADDRESS[space], "i1", *[kind] * count),

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 
-from tilewright.backend_ptx.instructions.memory import REGISTER_TYPE, width_name
+from tilewright.backend_ptx.instructions.memory import LOADED_TYPE, REGISTER_TYPE, width_name
 from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.llvm.constants import BITS
@@ -157,9 +157,11 @@ def load(b: Builder, path: str, pointer: Val, predicate: Val | None, padding: Va
     if predicate is None and path in ("ld.global", "ld.global.nc"):
         value = b.load(elem, padding.n, pointer, size * count, invariant=path == "ld.global.nc")
     else:
-        words = _to_words(b, to_memory(b, padding), size, count)
-        record = instruction(f"{path}.{width_name(size, count)}")
-        loaded = record.emit(b, pointer, predicate or b.const("i1", 1), *words)
+        words, kind = _to_words(b, to_memory(b, padding), size, count), LOADED_TYPE[size]
+        record, narrow = instruction(f"{path}.{width_name(size, count)}"), words[0].elem
+        wide = [b.cast("zext", word, kind) if narrow != kind else word for word in words]
+        loaded = record.emit(b, pointer, predicate or b.const("i1", 1), *wide)
+        loaded = tuple(b.cast("trunc", word, narrow) if narrow != kind else word for word in loaded)
         value = _from_words(b, loaded, elem, padding.n)
     return from_memory(b, value, padding.elem)
 

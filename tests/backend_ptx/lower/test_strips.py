@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import ml_dtypes
@@ -103,6 +104,13 @@ def test_threads_inside_move_single_elements_without_predicates() -> None:
     assert (free, predicated) == (64, 64)
     assert "phi i1" not in text
     assert llvm_of("layer_norm", 8000, 8192).count("st.global") == 8  # vectors with a predicate each
+
+
+def test_single_elements_come_into_registers_of_their_own() -> None:
+    """With a predicate and a padding: ptxas would merge a 16-bit register with the other half of its word."""
+    args = [tw.spec(text) for text in ("bf16[64,8001]", "bf16[64,8001]")]
+    ptx = plain_kernels.softmax.ptx(*args, 8192, target="sm_90a")
+    assert len(re.findall(r"@%p\d+ ld\.global\.nc\.b16 %r\d+,", ptx)) == 64
 
 
 def test_ctas_of_a_cluster_skip_what_is_outside_of_their_part() -> None:
