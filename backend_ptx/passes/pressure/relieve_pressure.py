@@ -33,7 +33,7 @@ from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.passes.pressure.bodies import Body, bodies
 from tilewright.backend_ptx.passes.pressure.spilling import find_spill, spill_tiles_of
 from tilewright.backend_ptx.resources.occupancy import resident
-from tilewright.backend_ptx.resources.registers import OTHER, is_uniform
+from tilewright.backend_ptx.resources.registers import OTHER, is_uniform, live_registers, registers_of
 from tilewright.tileir.analysis.live import taken
 from tilewright.tileir.analysis.neighbours import moves_elements
 from tilewright.tileir.analysis.places import in_few_places, movable_loads
@@ -47,6 +47,10 @@ from tilewright.tileir.passes.dce import dce
 # prefetches the rows (layer norm of 16384 columns fell from 1.00 to 0.85 of the non-persistent kernel's rate on an
 # H200). Spilled rows are read once more for each phase: for occupancy only if no more than this many CTAs could run.
 MOST_SPILLED = 1
+# Where no ring prefetches rows, reloads pay if an SM would have no more warps than these, which hide too little of the
+# latency of memory. Of a copy's rate on an H100, with weights that stay and that are loaded again: layer norm of 1001
+# bfloat16 columns (16 warps) 0.74 and 0.82, RMS norm (21 warps) 0.90 and 0.88.
+FEW_WARPS = 16
 
 
 def relieve_pressure(c: Compilation) -> Preserved:
@@ -82,18 +86,24 @@ class _Relief:
         self.c.forget()
 
     def reload(self, body: Body) -> None:
-        if body.multiplies or not body.phase or not self.movable:
+        apart = body.repeats and moves_elements(self.c.function)
+        if body.multiplies or not (body.phase or (apart and body.step)) or not self.movable:
             return
-        spill = find_spill(body)
-        least = body.registers() if spill is None else min(body.registers(), max(spill.stored, spill.loaded))
-        spills = self._resident(least) == 0
+        spills = bool(body.phase) and self._spills(body)
         movable = _with_what_follows(self.movable if spills else self._shared(), self.c.function)
         hoisted = {v for v in taken(body.block) if v.op in movable}  # which the body could load itself
-        fewer = moves_elements(self.c.function) and self._resident(body.registers(hoisted))
-        if hoisted and (spills or self._resident(least) < fewer):
+        kept = live_registers(self.c.function, body.block) if apart else 0
+        ctas, more = self._resident(kept), self._resident(kept - sum(map(registers_of, hoisted)))
+        if hoisted and (spills or (apart and ctas < more and ctas * self.c.plan.warps <= FEW_WARPS)):
             self.reloaded |= sinking.reload(body.block, hoisted, movable)
             self._change()
             dce(self.c)
+
+    def _spills(self, body: Body) -> bool:
+        """Whether registers hold no CTA, even with what could be read again from shared memory there."""
+        spill = find_spill(body)
+        least = body.registers() if spill is None else min(body.registers(), max(spill.stored, spill.loaded))
+        return self._resident(least) == 0
 
     def _shared(self) -> list[Load]:
         """Loads of tiles that all blocks read at one of few places."""
