@@ -19,13 +19,15 @@ from tilewright.backend_ptx.ops.bulk import MbarrierInit
 from tilewright.backend_ptx.ops.matmul import MmaFma, MmaSync, Product
 from tilewright.backend_ptx.ops.warpgroup import TakeTurn
 from tilewright.backend_ptx.resources.occupancy import AIM, STEP, register_cap, resident
-from tilewright.backend_ptx.resources.registers import LONG, MARGIN, estimated_registers
+from tilewright.backend_ptx.resources.registers import ADDRESSES, LONG, MARGIN, estimated_registers
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.effects import changing_arrays
 from tilewright.tileir.analysis.neighbours import moves_elements
 from tilewright.tileir.analysis.uses import read_from_outside
 from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.diagnostics import NO_SPAN
+from tilewright.tileir.layouts.queries import registers
+from tilewright.tileir.ops.memory import Load
 from tilewright.tileir.passes.project import initial_ops, project
 from tilewright.tileir.plan import Role
 from tilewright.tileir.types import ArrayType, ListType, TileType
@@ -155,12 +157,19 @@ def min_blocks(function: Function, target: Target) -> int:
     products = [op for op in function.walk() if isinstance(op, Product)]
     if products:
         return max(plan.occupancy, int(any(isinstance(op, (MmaFma, MmaSync)) for op in products)))
-    needed = estimated_registers(function)
-    apart = needed > LONG and moves_elements(function)
+    apart = moves_elements(function)
+    needed = _needed_one_by_one(function) if apart else estimated_registers(function)
+    apart = apart and needed > LONG
     fit = resident(-(-needed // STEP) * STEP if apart else needed, threads, plan.shared_bytes, target)
     aim = fit if apart else AIM
     close = needed <= register_cap(aim, threads, target) < needed + MARGIN
     return max(plan.occupancy, aim if close and fit == aim else 0)
+
+
+def _needed_one_by_one(function: Function) -> int:
+    """Registers where elements are moved one by one: each comes into one of its own, and strips are no whole tiles."""
+    layouts = (op.result.type.layout for op in function.walk() if isinstance(op, Load) and op.shape)
+    return max(estimated_registers(function, strips=True), ADDRESSES + max(map(registers, layouts)))
 
 
 # ---- parameters -------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ is live.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from tilewright.backend_ptx.ops.arith import DivideBy
 from tilewright.backend_ptx.ops.layout import KeepRegisters
@@ -25,6 +25,7 @@ from tilewright.tileir.layouts.queries import registers
 from tilewright.tileir.ops.arith import Constant, Div
 from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.math import FloatUnary
+from tilewright.tileir.ops.memory import Store
 from tilewright.tileir.ops.shape import Broadcast, Extract, Reshape
 from tilewright.tileir.types import TileType
 
@@ -61,25 +62,29 @@ def registers_of(value: Value) -> int:
     return max(1, registers(type_.layout) * type_.dtype.bytes // REGISTER_BYTES)
 
 
-def estimated_registers(function: Function) -> int:
-    """The registers that ptxas gives each thread if it can. It loads the fragments of an MMA while another executes."""
+def estimated_registers(function: Function, strips: bool = False) -> int:
+    """The registers that ptxas gives each thread if it can. It loads the fragments of an MMA while another executes.
+    `strips`: what goes through a run of element-wise ops strip by strip is no complete tile."""
     mmas = [op for op in function.walk() if isinstance(op, Product)]
     next_ones = max((_weight(op.a) + _weight(op.b) for op in mmas if not op.unit.asynchronous), default=0)
-    return live_registers(function) + ADDRESSES + (FOR_MMAS + next_ones if mmas else 0)
+    return live_registers(function, strips=strips) + ADDRESSES + (FOR_MMAS + next_ones if mmas else 0)
 
 
-def live_registers(function: Function, body: Block | None = None) -> int:
+def live_registers(function: Function, body: Block | None = None, strips: bool = False) -> int:
     """The most registers of tiles and scalars live at one op, in each thread. Needs layouts on every tile. `body`: of
     that one alone, with what it takes from outside."""
-    return max((total for _, total in registers_at(function, body)), default=0)
+    return max((total for _, total in registers_at(function, body, strips)), default=0)
 
 
-def registers_at(function: Function, body: Block | None = None) -> Iterator[tuple[Op, int]]:
+def registers_at(function: Function, body: Block | None = None, strips: bool = False) -> Iterator[tuple[Op, int]]:
     """What is live before each op of a function, or of a body, and what is live after it."""
     blocks = [function.body, *(block for op in function.walk() for block in op.blocks)]
     outstanding = {op: values for block in blocks for op, values in held_by_outstanding(block).items()}
     held: dict[Value, tuple[Value, int]] = {}
-    late = {op.result for op in late_loads(Unit(function)) if is_long(op.result)}
+    unit = Unit(function)
+    late = {op.result for op in late_loads(unit) if is_long(op.result)}
+    if strips:
+        late |= _in_strips(unit, blocks, late)
 
     def holder(value: Value) -> tuple[Value, int]:
         if value not in held:
@@ -99,6 +104,19 @@ def registers_at(function: Function, body: Block | None = None) -> Iterator[tupl
     around = {} if body is None else dict(map(holder, taken(body)))
     for op, alive in live_ranges(body or function.body, around, reads, holder):
         yield op, sum(alive.values())
+
+
+def _in_strips(unit: Unit, blocks: Sequence[Block], late: Collection[Value]) -> set[Value]:
+    """Long tiles that element-wise ops, reductions and stores take in the run of ops that computes them."""
+    number, run = dict[Op, int](), 0
+    for op in (op for block in blocks for op in (*block.ops, None)):
+        if op is not None:
+            number[op] = run
+        together = op is not None and (op.elementwise or op.view or op.rematerializable or isinstance(op, Broadcast))
+        run += not (together or (op is not None and any(v in late for v in op.results)))
+    return {op.results[0] for op in number if op.elementwise and is_long(op.results[0]) and all(
+        number[user] == number[op] and (user.elementwise or user.view or user.reduces or isinstance(user, Store))
+        for user in unit.uses.get(op.results[0], ()))}
 
 
 def _weight(value: Value) -> int:
