@@ -34,8 +34,9 @@ def mbarrier_init(ctx: Context, op: ops.MbarrierInit) -> None:
 
 
 def init_mbarriers(ctx: Context, rings: Sequence[ops.MbarrierInit]) -> None:
-    """One thread initialises all; the fences make it visible to the copies and, after a CTA barrier, to all threads.
-    The same thread has the tensor maps fetched, which the first copies would wait for.
+    """One thread initialises all; the fences make it visible to the copies and, after a barrier of the CTA or cluster,
+    to all threads: an arrival that releases would be a fence of the whole GPU. The same thread has the tensor maps
+    fetched, which the first copies would wait for.
     """
     b = ctx.b
     with b.when(b.icmp("eq", ctx.tid, 0), "init"):
@@ -47,7 +48,8 @@ def init_mbarriers(ctx: Context, rings: Sequence[ops.MbarrierInit]) -> None:
             init_ring(ctx, ctx[op.barriers], op.count)
         instruction("fence.mbarrier_init").emit(b)
         instruction("fence.proxy.async").emit(b)
-    instruction("cluster.sync" if shares_operands(ctx.function) else "bar.sync").emit(b)
+    for record in ("cluster.arrive.relaxed", "cluster.wait") if shares_operands(ctx.function) else ("bar.sync",):
+        instruction(record).emit(b)
 
 
 def init_ring(ctx: Context, ref: SharedRef, count: int) -> None:
@@ -167,13 +169,6 @@ class Clip:
 def cluster_rank(ctx: Context) -> Val:
     """The rank of this CTA in its cluster."""
     return ctx.special_register("cluster.ctarank")
-
-
-def meet_cluster(ctx: Context) -> None:
-    """Before a consumer exits: other CTAs may still arrive on this one's mbarriers. (For what is copied to this CTA its
-    consumers have waited.)"""
-    if shares_operands(ctx.function):
-        instruction("cluster.sync").emit(ctx.b)
 
 
 def shares_operands(function: Function) -> bool:

@@ -9,7 +9,7 @@ from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.llvm.module import DebugLines, KernelText
 from tilewright.backend_ptx.lower.arrays import GLOBAL, in_grid
 from tilewright.backend_ptx.lower.blocks import lower_block
-from tilewright.backend_ptx.lower.bulk import init_mbarriers, issuing_thread, meet_cluster
+from tilewright.backend_ptx.lower.bulk import init_mbarriers, issuing_thread
 from tilewright.backend_ptx.lower.context import Context, param_name
 from tilewright.backend_ptx.lower.fragments import ArrayRef, Fragment, ListRef, elem_of
 from tilewright.backend_ptx.lower.registry import lowering_of
@@ -67,7 +67,6 @@ def _emit_body(ctx: Context, written: frozenset[int]) -> None:
         start_turns(ctx)
     with ctx.b.when(in_grid(ctx), "block"):
         lower_block(ctx, ctx.function.body)
-    meet_cluster(ctx)
     ctx.b.ret()
 
 

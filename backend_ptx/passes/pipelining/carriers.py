@@ -67,14 +67,17 @@ class Tma(Carrier):
         b.emit(MbarrierInit(barriers=self.ring.full, count=1))
         b.emit(MbarrierInit(barriers=self.ring.empty, count=self.warps * self.ring.ctas))
 
+    def acquire(self, b: Builder, at: Position) -> None:
+        assert at.parity is not None
+        free = b.value(arith.Xor(lhs=at.parity, rhs=self.constants(1)))
+        b.emit(MbarrierWait(barriers=self.ring.empty, slot=at.slot, parity=free, role="producer"))
+
     def start(self, b: Builder, transfer: Transfer, at: Position) -> None:
         ring, load = self.ring, transfer.load
-        assert at.parity is not None
         if in_list(load.array):
             b.emit(TmaAcquire(array=root_of(load.array), active=None))
         if not self.announced:
-            free = b.value(arith.Xor(lhs=at.parity, rhs=self.constants(1)))
-            b.emit(MbarrierWait(barriers=ring.empty, slot=at.slot, parity=free, role="producer"))
+            self.acquire(b, at)
             b.emit(MbarrierExpect(barriers=ring.full, slot=at.slot, bytes=ring.bytes))
             self.announced = True
         b.emit(TmaLoad(

@@ -97,6 +97,9 @@ class Carrier:
     def wait(self, b: Builder, at: Position, again: bool = False) -> None:
         """Before the first read of a slot."""
 
+    def acquire(self, b: Builder, at: Position) -> None:
+        """Wait until a slot may be filled again."""
+
     def behind(self, b: Builder, op: Op, at: Position) -> None:
         """After an op of the body."""
 
@@ -126,7 +129,11 @@ class Expander:
                 with self.constants.top.at(carrier.span):
                     carrier.allocate(self.constants.top)
                 start[carrier.ring] = Position(self.constants(0), self.constants(0))
-        self._block(self.function.body, start)
+        ends = self._block(self.function.body, start)
+        body, behind = self.function.body.ops, Builder(Block(), self.function.span)
+        for carrier in {c.ring: c for c in self.guarded}.values():
+            self._outlast(behind, carrier, ends[carrier.ring])
+        body[-1:-1] = behind.block.ops
         self.function.body.ops[:0] = self.constants.top.block.ops
 
     # ---- positions through control flow ------------------------------------------------------------------------------
@@ -223,6 +230,12 @@ class Expander:
         following = self._next(b, carrier.ring, at)
         body_of(loop).ops = [*b.block.ops, end]
         return following
+
+    def _outlast(self, b: Builder, carrier: Carrier, at: Position) -> None:
+        """A CTA of a cluster stays until the others have released its slots: they arrive on mbarriers of its own."""
+        for _ in range(carrier.ring.slots if carrier.ring.ctas > 1 else 0):
+            carrier.acquire(b, at)
+            at = self._next(b, carrier.ring, at)
 
     def _next(self, b: Builder, ring: Ring, at: Position) -> Position:
         zero, one, last = (self.constants(n) for n in (0, 1, ring.slots - 1))

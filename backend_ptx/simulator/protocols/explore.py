@@ -45,7 +45,7 @@ State = tuple[tuple[int, ...], tuple[int, ...], tuple[tuple[int, int, int], ...]
 Move = tuple[str, int]  # ("step", process) or ("land", mbarrier)
 BEGIN: Move = ("begin", 0)
 
-_BLOCKING = {Act.WAIT, Act.SYNC, Act.TAKE, Act.CLUSTER}
+_BLOCKING = {Act.WAIT, Act.SYNC, Act.TAKE}
 _ENDS = {Act.READ_WAIT, Act.STORE_WAIT}
 _VISIBLE = {Act.FILL, Act.FENCE, Act.ASYNC_WAIT}
 
@@ -140,7 +140,6 @@ class Interleavings:
         self._passes = [_before(p, Act.PASS) for p in self.processes]
         self._takes = [_before(p, Act.TAKE) for p in self.processes]
         self._syncs = [_before(p, Act.SYNC) for p in self.processes]
-        self._clusters = [_before(p, Act.CLUSTER) for p in self.processes]
         self._late = [self._late_positions(i, thorough) for i in range(len(self.processes))]
         self._log: list[str] | None = None
         self._labels = list(range(self.ctas))
@@ -204,8 +203,6 @@ class Interleavings:
             return bars[3 * self.barriers[process.cta, action.places[0]]] & 1 != action.a
         if kind is Act.SYNC:
             return self._met(i, pcs, self._syncs, self._mates(process))
-        if kind is Act.CLUSTER:
-            return self._met(i, pcs, self._clusters, self.main)
         if kind is Act.TAKE:
             peers = self._alternating(process, self._turn(process))
             number = self._takes[i][pcs[i]] + 1

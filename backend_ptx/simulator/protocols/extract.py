@@ -402,7 +402,7 @@ def protocol_of(function: Function, choices: Choices, *, split: bool = False) ->
             followers = [_with_phases(at, every) for at in followers]
         programs += followers
     processes = [process for cta in range(function.plan.cluster) for at in programs
-                 for process in _processes(cta, at, function, split, _shares(programs))]
+                 for process in _processes(cta, at, function, split)]
     counts, extents = tuple(whole.counts.items()), tuple(whole.extents.items())
     return Protocol(tuple(processes), counts, extents, MAIN, function.plan.teams)
 
@@ -425,12 +425,7 @@ def _waits_by_block(at: Follower) -> dict[int | None, list[int]]:
     return found
 
 
-def _shares(programs: Sequence[Follower]) -> bool:
-    """Do CTAs arrive on each other's mbarriers? Then they meet before they leave."""
-    return any(a.kind is Act.ARRIVE and a.ctas > 1 for at in programs for a in at.actions)
-
-
-def _processes(cta: int, at: Follower, function: Function, split: bool, meet: bool) -> list[Process]:
+def _processes(cta: int, at: Follower, function: Function, split: bool) -> list[Process]:
     name, role, actions = at.role, at.role, at.actions
     if role != MAIN:
         return [Process(name, cta, role, 0, 1, tuple(actions))]
@@ -443,8 +438,6 @@ def _processes(cta: int, at: Follower, function: Function, split: bool, meet: bo
         mine = [Action(Act.PASS, a=(turn + 1) % turns, line=a.line) if a.kind is Act.PASS else a for a in actions]
         if turn == turns - 1 and any(isinstance(op, ops.warpgroup.TakeTurn) for op in function.walk()):
             mine.insert(0, Action(Act.PASS, a=0))
-        if meet:
-            mine.append(Action(Act.CLUSTER))
         if group:  # one lane of the first warp stores whole buffers
             mine = [a for a in mine if not (a.kind is Act.STORE and a.a == 1)]
         size = warps // groups

@@ -31,7 +31,6 @@ class Act(Enum):
     SYNC = "meets the consumers at the CTA barrier"
     TAKE = "takes the turn"
     PASS = "yields the tensor cores to warpgroup"  # a: which
-    CLUSTER = "meets the cluster"
 
 
 @dataclass(frozen=True, slots=True)

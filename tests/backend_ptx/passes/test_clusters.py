@@ -13,7 +13,8 @@ from support.pass_kernels import function
 
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.bulk import bulk_layout, part_of_slot
-from tilewright.backend_ptx.ops.bulk import MbarrierArrive, MbarrierInit, TmaLoad
+from tilewright.backend_ptx.lower import emit_function
+from tilewright.backend_ptx.ops.bulk import MbarrierArrive, MbarrierInit, MbarrierWait, TmaLoad
 from tilewright.backend_ptx.passes.clusters.form_clusters import form_clusters
 from tilewright.backend_ptx.pipeline import run_passes
 from tilewright.backend_ptx.simulator import simulate_function
@@ -268,3 +269,15 @@ def test_in_a_linear_grid() -> None:
     compile_function(kernel(hints="")).run((2, 2, 1), [a, b, want, 2])
     simulate_function(kernel(hints="num_ctas=2) switches(linear_grid=true"), (2, 2), [a, b, got, 2], "sm_90a")
     np.testing.assert_array_equal(got, want)
+
+
+def test_ctas_that_share_operands_need_no_fence_of_the_whole_gpu() -> None:
+    """They wait until their slots are released, and not for each other, before they leave."""
+    f = kernel(hints="num_ctas=2")
+    run_passes(f, HOPPER)
+    text = emit_function(f, HOPPER).llvm_text
+    assert "multicast" in text and "barrier.cluster.arrive.release" not in text
+    assert text.count("barrier.cluster.arrive.relaxed") == 1
+    waits = [op for op in f.body.ops if isinstance(op, MbarrierWait)]
+    [ring] = {op.buffer for op in f.walk() if isinstance(op, TmaLoad) and op.ctas > 1}
+    assert [op.role for op in waits] == ["producer"] * ring.type.copies

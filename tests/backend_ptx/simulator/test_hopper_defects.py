@@ -297,9 +297,10 @@ def test_a_tensor_map_with_another_swizzle_is_caught() -> None:
 # Instructions of the protocol, and how many of each a program can do without: an empty slot that nobody waits for any
 # more, one of two fences of which either would do, a barrier before each warp stages its rows of the result where rows
 # of an operand were that it alone has read. The part of attention's loop that has the mask runs once here: nobody waits
-# for its slots to be free, and nothing but its own MMA has touched the accumulators of its scores.
+# for its slots to be free, and nothing but its own MMA has touched the accumulators of its scores. A pair of CTAs stays
+# until each slot has been released: arrivals come in the order in which a warp makes them here, so that the last tells.
 STEPS = ("mbarrier.init", TRY, ARRIVE, EXPECT, COPY, "bar.sync", TOGETHER, OWN_FENCE, "wgmma.commit", WAIT)
-SPARE = {("product", ARRIVE): 1, ("pair", ARRIVE): 1, ("groups", ARRIVE): 1, ("staged", ARRIVE): 1, ("staged", TRY): 1,
+SPARE = {("product", ARRIVE): 1, ("pair", TRY): 5, ("groups", ARRIVE): 1, ("staged", ARRIVE): 1, ("staged", TRY): 1,
          ("attention", "bar.sync"): 1, ("attention", ARRIVE): 2, ("attention", OWN_FENCE): 1}
 
 
