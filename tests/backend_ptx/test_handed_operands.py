@@ -22,6 +22,8 @@ from tilewright.tileir.engines import THREADS
 
 SCHEDULES: list[dict[str, Any]] = [{}, {"schedule": "random", "seed": 1}]
 KEYS, DEPTH = 150, 32
+ARRIVAL = '"@$1 mbarrier.arrive.shared::cta.b64 _, [$0];"'
+FENCE = '  call void asm sideeffect "fence.proxy.async.shared::cta;", "~{memory}"()\n'
 
 
 @tw.tile_kernel
@@ -81,6 +83,13 @@ def test_warpgroups_alternate_without_meeting() -> None:
     assert part.count("bar.sync") == 1
 
 
+def test_a_slot_is_free_when_threads_have_read_it() -> None:
+    """They do not wait for their turn before."""
+    start, part, _ = parts_of(lowered())
+    assert start.rindex("ldmatrix") < start.rindex(FENCE) < start.rindex(ARRIVAL)
+    assert part.count(FENCE) == part.count(ARRIVAL) == 1
+
+
 def test_the_turn_is_passed_when_the_first_mma_has_started() -> None:
     text = "".join(parts_of(lowered())[1:])
     places = [text.index(word) for word in ("bar.sync", "k32.f32.e4m3.e4m3", "bar.arrive", "m64n32k32")]
@@ -107,10 +116,6 @@ def test_two_slots_need_barriers(monkeypatch: pytest.MonkeyPatch) -> None:
         code = weighted.replace_hints(num_worker_warps=8).lower(*arrays(), 128, 64, DEPTH, target="sm_90a").lowered
         with pytest.raises(SimError) if caught else nullcontext():
             np.testing.assert_array_equal(result_of(code, **SCHEDULES[1]), result_of(lowered()))
-
-
-ARRIVAL = '"@$1 mbarrier.arrive.shared::cta.b64 _, [$0];"'
-FENCE = '  call void asm sideeffect "fence.proxy.async.shared::cta;", "~{memory}"()\n'
 
 
 def without_wait(part: str) -> str:

@@ -16,7 +16,7 @@ from tilewright.backend_ptx.layouts.matrices import movement
 from tilewright.backend_ptx.layouts.shared import access_vector, bank_conflicts
 from tilewright.backend_ptx.layouts.turned import turning_layout
 from tilewright.backend_ptx.layouts.warpgroup import in_order_of_sums
-from tilewright.backend_ptx.simulator import simulate
+from tilewright.backend_ptx.simulator import simulate, simulate_lowered
 from tilewright.estimating import Estimate, estimate
 from tilewright.tileir.f2 import echelon
 from tilewright.tileir.layouts.flat import flat_bases
@@ -97,3 +97,14 @@ def test_products_are_right_and_without_conflicts(name: str, turned: str) -> Non
     uses = found.machine.shared
     assert {use.what for use in uses} == {"load", "store"} and all(use.wavefronts == use.least for use in uses)
     assert (len(uses) > 2) == (turned == "ab"), "one operand is read, the other stays where TMA has put it"
+
+
+@pytest.mark.parametrize(("tk", "turns"), [(128, False), (256, True)])
+def test_warpgroups_take_turns_where_they_add_what_long_mmas_leave(tk: int, turns: bool) -> None:
+    rng = np.random.default_rng(9)
+    a, b = (rng.integers(-4, 5, shape).astype(ml_dtypes.float8_e4m3fn) for shape in ((128, 272), (272, 128)))
+    args = a, b, np.zeros((128, 128), np.float32), 128, 128, tk, tw.float8_e4m3fn, False
+    code = product.lower(*args, target="sm_90a").lowered
+    assert ("bar.arrive" in code.llvm_text) == turns
+    simulate_lowered(code, (1, 1), product.lower(*args).values, schedule="random", seed=4)
+    np.testing.assert_array_equal(args[2], a.astype(np.float64) @ b.astype(np.float64))

@@ -19,8 +19,9 @@ instructions between them, so that the warpgroups compute most of these in turns
 
 Without turns, warpgroups that contend for the tensor cores fall into lockstep: both multiply, then both compute. Turns
 raised attention (128 x 128 tiles, d = 128) from 581 to 661 TFLOP/s on an H200. The scheme is that of FlashAttention-3
-(arXiv 2407.08608, section 3.1). Other iterations with a single run of MMAs get no turns: there the warpgroups alternate
-by themselves, and turns only cost time (a GEMM with dequantised operands: 248 us with turns, 208 without).
+(arXiv 2407.08608, section 3.1). Other iterations with a single run of MMAs get turns where threads compute with what
+these leave, and they take long (LONG_RUN). Else warpgroups alternate by themselves, and turns only cost time (a GEMM
+with dequantised operands: 248 us with turns, 208 without).
 
 Where teams of warps run a block of the launch each (`choose_warps`), the loop over products is one turn: the other team
 stores its block meanwhile.
@@ -37,6 +38,7 @@ from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.warpgroup import WARPS as GROUP
 from tilewright.backend_ptx.ops.matmul import Product, left_outstanding, starts_ahead
 from tilewright.backend_ptx.ops.warpgroup import PassTurn, TakeTurn
+from tilewright.backend_ptx.resources.pipes import TENSOR, bounds
 from tilewright.tileir.analysis.axes import is_tile
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.core import Op
@@ -45,6 +47,9 @@ from tilewright.tileir.ops.control import For
 from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.rewrite import Rewriter, only, rewrite
 
+# Cycles of the tensor cores in an iteration from which on turns pay. On an H100 float8_e4m3 8192^3 with b as [K, N] and
+# sums in float32, without and with turns: by 128x128x256 1045 and 992 us, by 128x128x128 1105 and 1127.
+LONG_RUN = 1024
 Run = tuple[Op, Op]
 """The first and the last MMA of a run in the loop body."""
 
@@ -79,7 +84,7 @@ def _between_runs(c: Compilation) -> tuple[set[Op], set[Op]]:
     takes: set[Op] = set()
     passes: set[Op] = set()
     for loop in c.function.walk():
-        runs = _waited_runs(loop) if isinstance(loop, For) else []
+        runs = waited_runs(c, loop)
         if len(runs) == 1:
             takes.add(runs[0][0])
             passes.add(runs[0][0])
@@ -106,13 +111,14 @@ def _releases(c: Compilation, loops: Collection[Op]) -> Iterator[Any]:
             yield from (op for op in behind if "held" in op.fields)
 
 
-def _waited_runs(loop: For) -> list[Run]:
-    """The runs of MMAs of an innermost loop that has several in each iteration, or waits for a part of its only one,
-    waits for them there or in the next one, and has no other point where the warpgroups synchronise; none of any other
-    loop."""
-    inside = list(loop.loop.walk())
-    if any(op.repeats for op in inside):
+def waited_runs(c: Compilation, loop: Op) -> list[Run]:
+    """The runs of MMAs with which two warpgroups alternate: of an innermost loop that has several in each iteration, or
+    waits for a part of its only one, or computes with what a long one leaves, waits for them there or in the next
+    iteration, and has no other point where the warpgroups synchronise. None of any other loop."""
+    inside = list(loop.loop.walk()) if isinstance(loop, For) else []
+    if c.plan.teams > 1 or c.plan.warps != 2 * GROUP or not inside or any(op.repeats for op in inside):
         return []
+    assert isinstance(loop, For)
     mmas = {op for op in inside if isinstance(op, Product) and op.unit.engine.issuer is Issuer.WARPGROUP}
     waits = {op: left for op in inside if (left := left_outstanding(op)) is not None}
     ops = loop.loop.ops
@@ -124,7 +130,9 @@ def _waited_runs(loop: For) -> list[Run]:
     if any(op.collective and op not in mmas and op not in waits for op in inside):
         return []
     runs = _runs(ops, mmas, waits)
-    return runs if len(runs) > 1 or starts_ahead(ops) else []
+    used = any(v.op in waits for op in ops if not isinstance(op, Product) for v in op.operands)
+    return runs if len(runs) > 1 or starts_ahead(ops) or (used and any(
+        b.loop is loop and b.cycles.get(TENSOR, 0) >= LONG_RUN for b in bounds(c.function, c.target))) else []
 
 
 def _runs(ops: list[Op], mmas: Collection[Op], waits: Collection[Op]) -> list[Run]:

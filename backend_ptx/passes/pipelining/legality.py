@@ -22,6 +22,7 @@ from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import covering_wait, is_outstanding, left_outstanding, starts_ahead
 from tilewright.backend_ptx.ops.warpgroup import Stage
 from tilewright.backend_ptx.passes.matmul.operands import dense_axis, slot_of
+from tilewright.backend_ptx.passes.matmul.ping_pong_warpgroups import waited_runs
 from tilewright.backend_ptx.passes.pipelining.addresses import change_of_array, early, find_address
 from tilewright.backend_ptx.passes.pipelining.transfers import Channel, RefusalError, Ring, Source, Transfer, name_of
 from tilewright.backend_ptx.tensor_maps import refusal
@@ -148,10 +149,11 @@ def _stays_inside(loop: Loop, load: Load, unit: Compilation) -> bool:
     return bool(stages) and only_used_by(load.result, [*stages, *moves_to(stages, body_of(loop), unit)], unit)
 
 
-def release_point(loop: Loop, transfer: Transfer, unit: Unit) -> Op | None:
+def release_point(loop: Loop, transfer: Transfer, unit: Compilation) -> Op | None:
     """The op of the body after which nothing reads the slot; None if outstanding MMAs still do when the iteration
-    ends. What only threads read is released when they have started the MMAs that they read it for. MMAs of a loop in
-    the body are complete after it, or after the wait for those that it leaves outstanding."""
+    ends. What only threads read is released when they have started the MMAs that they read it for, or,
+    if they wait for their turn with these, at once. MMAs of a loop in the body are complete after it, or after the wait
+    for those that it leaves outstanding."""
     ops = body_of(loop).ops
     order = {op: i for i, op in enumerate(ops)}
     users = unit.uses.get(transfer.source.result, ())
@@ -164,7 +166,9 @@ def release_point(loop: Loop, transfer: Transfer, unit: Unit) -> Op | None:
             return None
         last.append(wait)
     found = max(last, key=order.__getitem__)
-    return found if transfer.stages else next(filter(is_outstanding, ops[order[found]:]), found)
+    if transfer.stages or waited_runs(unit, loop):
+        return found
+    return next(filter(is_outstanding, ops[order[found]:]), found)
 
 
 # ---- cp.async ----------------------------------------------------------------------------------------------------
