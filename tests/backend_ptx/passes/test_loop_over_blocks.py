@@ -171,6 +171,24 @@ def test_operands_that_are_computed_of_products() -> None:
         assert not lowered(case.kernel, case.args()).looped
 
 
+@ct.tile_kernel
+def weighed(a, b, c):
+    """Rows are scaled by what is loaded at the start of a block."""
+    x, share = ct.load(a, (0, ct.bid(0), 0), (1, TM, 128)).reshape((TM, 128)), ct.load(c, (0, ct.bid(0), 0), (1, TM, 1))
+    acc = ct.zeros((TM, 128), ct.float32)
+    for k in range(ct.num_tiles(b, 1, (1, TN, 128))):
+        y = ct.load(b, (0, k, 0), (1, TN, 128)).reshape((TN, 128))
+        part = ct.mma(x, y.transpose(), ct.zeros((TM, TN), ct.float32)) * share.reshape((TM, 1))
+        acc = ct.mma(part.astype(b.dtype), y, acc)
+    ct.store(c, (0, ct.bid(0), 0), acc.reshape((1, TM, 128)))
+
+
+def test_tiles_that_are_no_operands() -> None:
+    """Threads would wait for them at the start of each block."""
+    a, b = np.zeros((1, 3 * TM, 128), ml_dtypes.bfloat16), np.zeros((1, 96, 128), ml_dtypes.bfloat16)
+    assert not lowered(weighed, (a, b, np.zeros((1, 3 * TM, 128), np.float32))).looped
+
+
 def test_in_the_interpreter_each_block_has_one_iteration() -> None:
     a, b, c = arrays(2, TM, 2 * TN, 48)
     f = function(plain, (a, b, c), "sm_90a")
