@@ -157,23 +157,27 @@ Judge = Callable[[Attempt], Rejection | None]
 SPLIT_COPIES = 64
 
 
-def offline_judge(plan: Attempt) -> Rejection | None:
-    """Ask ptxas, where there is one, about plans whose live ranges come close to the registers of a thread.
-
-    Where the hint for occupancy leaves a small part of what live ranges take, a lower one is tried at once: ptxas would
-    spill for minutes. It ignores a hint for more threads than an SM runs.
+def hopeless(plan: Attempt) -> Rejection | None:
+    """Where live ranges take many times the registers that the hint for occupancy leaves, or that there are beside
+    loops that became several, an assembler would spill for minutes: a lower occupancy is tried at once, and whole
+    loops. It ignores a hint for more threads than an SM runs.
     """
+    facts = plan.facts
+    asked = (plan.limits.max_occupancy or plan.hints.occupancy or 1) > 1
+    heeded = asked and facts.resident * facts.threads <= plan.target.threads_per_sm
+    parts = facts.split and plan.limits.split_loops
+    if (heeded or parts) and facts.registers > HOPELESS * facts.register_cap:
+        return Rejection(Shortage.HOPELESS, f"live ranges take {facts.registers} registers")
+    return None
+
+
+def offline_judge(plan: Attempt) -> Rejection | None:
+    """Ask ptxas, where there is one, about plans whose live ranges come close to the registers of a thread."""
     from tilewright.backend_ptx.runtime.ptxas import assemble, has_ptxas
 
-    asked = plan.limits.max_occupancy or plan.hints.occupancy or 1
-    can_ask = plan.hints.opt_level >= FULL_LEVEL and has_ptxas()
-    if asked == 1 and not can_ask:
-        return None
     facts = plan.facts
-    heeded = facts.resident * facts.threads <= plan.target.threads_per_sm
-    if asked > 1 and heeded and facts.registers > HOPELESS * facts.register_cap:
-        return Rejection(Shortage.HOPELESS, f"live ranges take {facts.registers} registers")
-    if facts.registers + (SPLIT_COPIES if facts.split else 0) <= facts.register_cap or not can_ask:
+    can_ask = plan.hints.opt_level >= FULL_LEVEL and has_ptxas()
+    if not can_ask or facts.registers + (SPLIT_COPIES if facts.split else 0) <= facts.register_cap:
         return None
     try:
         return of_log(assemble(plan.compiled.ptx, plan.target, kernel=plan.compiled.name).log)
@@ -194,7 +198,7 @@ def settle(function: Function, target: Target, watch: Watch | None = None, *, ju
     room = target.registers_per_thread * target.threads_per_block * REGISTER_BYTES + target.shared_per_block
 
     def verdict(plan: Attempt) -> Rejection | None:
-        refused = judge(plan) if plan.overflow is None else of_overflow(plan.overflow)
+        refused = hopeless(plan) or judge(plan) if plan.overflow is None else of_overflow(plan.overflow)
         refuses = refused is not None and not refused.runs and refused.kind is not Shortage.HOPELESS
         error = too_large(function, room, target.name) if refuses else None
         if error is not None:

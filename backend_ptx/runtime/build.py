@@ -21,7 +21,7 @@ from tilewright.tileir.printer import to_text
 from tilewright.tileir.sources import digest
 
 if TYPE_CHECKING:
-    from tilewright.backend_ptx.compile import Attempt, Watch
+    from tilewright.backend_ptx.compile import Attempt, Compiled, Watch
 
 
 def build_kernel(
@@ -66,9 +66,15 @@ class DriverJudge:
     def __init__(self, level: int) -> None:
         self._level = level
         self._loaded: dict[str, tuple[Any, str, str]] = {}
+        self._asked: dict[str, Rejection | None] = {}
 
     def __call__(self, plan: Attempt) -> Rejection | None:
-        compiled = plan.compiled
+        ptx = plan.compiled.ptx
+        if ptx not in self._asked:  # some rungs change nothing of a kernel
+            self._asked[ptx] = self._ask(plan.compiled)
+        return self._asked[ptx]
+
+    def _ask(self, compiled: Compiled) -> Rejection | None:
         # New to the driver's own cache, which gives machine code without the log that tells of spills.
         mark = f"// {secrets.token_hex(8)}\n"
         try:

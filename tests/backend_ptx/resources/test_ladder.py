@@ -13,7 +13,7 @@ import pytest
 from benchmarks.sweep import kernels
 
 import tilewright as tw
-from tilewright.backend_ptx.compile import Attempt, settle
+from tilewright.backend_ptx.compile import Attempt, hopeless, settle
 from tilewright.backend_ptx.resources.ladder import Facts, climb
 from tilewright.backend_ptx.resources.verdict import Rejection, Shortage, of_error, of_log
 from tilewright.backend_ptx.runtime.ptxas import assemble, has_ptxas
@@ -55,6 +55,21 @@ def test_occupancy_is_lowered_to_what_the_registers_allow() -> None:
     found = climb(Made, refuse(lambda limits: None if limits.max_occupancy else replace(REGISTERS, needed=140)))
     assert found.plan.limits == Limits(max_occupancy=3)
     assert found.rungs == ("occupancy=4 lowered to 3: registers, 4 CTAs leave 128 registers",)
+
+
+def test_what_live_ranges_alone_refuse() -> None:
+    """Many times the registers that the hint leaves, or that there are beside parts of a loop."""
+    plan: Any = Made(Limits())
+    for registers, split, occupancy, refused in (
+        (513, False, 4, True), (512, False, 4, False), (513, True, None, True), (512, True, None, False),
+        (9999, False, None, False), (9999, False, 32, False),
+    ):
+        resident = occupancy or 1
+        plan.facts = plan.facts._replace(registers=registers, split=split, resident=resident)
+        plan.hints = Hints(occupancy=occupancy)
+        assert (hopeless(plan) is not None) == refused, (registers, split, occupancy)
+    plan.facts, plan.limits = plan.facts._replace(split=True), Limits(split_loops=False)
+    assert hopeless(plan) is None, "no loop is split any more"
 
 
 def test_parts_in_a_cluster_may_start_early_again() -> None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+import types
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from support.fake_cuda import FakeCuda, install, uninstall
 
 import tilewright as tw
+from tilewright.backend_ptx.runtime import build
 from tilewright.cli.cachelog import entries
 from tilewright.tileir.cache import open_cache
 from tilewright.tileir.diagnostics import TileCompilerExecutionError
@@ -83,6 +86,21 @@ def test_the_driver_has_not_seen_the_code_before(monkeypatch: pytest.MonkeyPatch
         ends.append(resident(cuda)[-1])
         uninstall()
     assert ends == [1, 1]
+
+
+def test_the_driver_is_asked_once_about_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rungs that change nothing of a kernel do not let it assemble the same for minutes."""
+    texts: list[str] = []
+
+    def load(text: str, name: str, level: int) -> tuple[None, str]:
+        texts.append(text)
+        return None, "1000 bytes spill stores, 0 bytes spill loads"
+
+    monkeypatch.setattr(build, "load_ptx", load)
+    judge, plans = build.DriverJudge(3), [types.SimpleNamespace(compiled=types.SimpleNamespace(ptx=text, name="k"))
+                                          for text in ("one", "one", "another", "one")]
+    found: list[Any] = [judge(plan) for plan in plans]  # type: ignore[arg-type]
+    assert len(texts) == 2 and {refused.amount for refused in found} == {1000}
 
 
 def test_a_dump_starts_at_the_accepted_rung_too(
