@@ -135,7 +135,7 @@ def float8(n: int, fast: bool, order: str) -> Row:
 
     tiles = (128, 256, 128), (128, 128, 128), (256, 128, 128)
     if not fast:  # partial products take registers beside the accumulators
-        tiles = (128, 128, 128), (128, 128, 256), (64, 256, 128), (128, 256, 128)
+        tiles = (128, 128, 128), (128, 128, 256), (64, 256, 128), (128, 256, 128), (256, 128, 256)
     ours = fastest({f"{kernel.__name__} {t}": choice(kernel, *t) for t in tiles for kernel in (matmul8, plain_matmul8)})
     theirs = lambda: torch._scaled_mm(  # noqa: E731
         a, theirs_b, one, one, out_dtype=torch.bfloat16, use_fast_accum=fast)

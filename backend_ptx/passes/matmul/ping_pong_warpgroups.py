@@ -47,8 +47,9 @@ from tilewright.tileir.ops.control import For
 from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.rewrite import Rewriter, only, rewrite
 
-# Cycles of the tensor cores in an iteration from which on turns pay. On an H100 float8_e4m3 8192^3 with b as [K, N] and
-# sums in float32, without and with turns: by 128x128x256 1045 and 992 us, by 128x128x128 1105 and 1127.
+# Cycles of the tensor cores in an iteration from which on turns pay, where nothing takes longer. On an H100 float8_e4m3
+# 8192^3 with b as [K, N] and sums in float32, without and with turns: by 256x128x256 1051 and 982 us, by 128x128x256
+# 1045 and 992, by 128x128x128 1105 and 1127, by 64x256x256, which TMA binds, 1345 and 1396.
 LONG_RUN = 1024
 Run = tuple[Op, Op]
 """The first and the last MMA of a run in the loop body."""
@@ -131,8 +132,9 @@ def waited_runs(c: Compilation, loop: Op) -> list[Run]:
         return []
     runs = _runs(ops, mmas, waits)
     used = any(v.op in waits for op in ops if not isinstance(op, Product) for v in op.operands)
-    return runs if len(runs) > 1 or starts_ahead(ops) or (used and any(
-        b.loop is loop and b.cycles.get(TENSOR, 0) >= LONG_RUN for b in bounds(c.function, c.target))) else []
+    long = used and any(
+        b.loop is loop and b.cycles.get(TENSOR) == b.interval >= LONG_RUN for b in bounds(c.function, c.target))
+    return runs if len(runs) > 1 or starts_ahead(ops) or long else []
 
 
 def _runs(ops: list[Op], mmas: Collection[Op], waits: Collection[Op]) -> list[Run]:
