@@ -40,7 +40,9 @@ class TileAccess(Op):
     index: tuple[Value, ...] = operands()
     steps: tuple[int, ...]
     order: tuple[int, ...]
+    check_bounds: bool
     allow_tma: bool | None
+    memory_order: MemoryOrder
 
     @property
     def tile(self) -> Value:

@@ -33,16 +33,20 @@ from tilewright.tileir.ops.memory import Scatter, TileAccess
 from tilewright.tileir.ops.reduce import Reduction
 from tilewright.tileir.ops.shape import Broadcast, Iota
 from tilewright.tileir.passes.dce import dce
+from tilewright.tileir.passes.even_parts import EvenParts, even_parts
 from tilewright.tileir.rewrite import Rewriter, rewrite
 
 # The grid axis along which the blocks lie that compute one block's tiles.
 AXIS = 0
 
 
-def cut_tiles(unit: Unit, chosen: Mapping[Value, int], count: int, gather: Callable[[Value], Op]) -> None:
+def cut_tiles(
+    unit: Unit, chosen: Mapping[Value, int], count: int, gather: Callable[[Value], Op], even: bool = False,
+) -> None:
     """Cut the tiles `chosen`, each along its axis, into `count` sub-tiles. `gather` makes the op that gives a block the
-    partial results of all, along a new first axis."""
-    _Cut(unit, chosen, count, gather).run()
+    partial results of all, along a new first axis. `even`: blocks get as much of an array each where that is allowed
+    (see even_parts.py), which need not be a multiple of anything in bytes."""
+    _Cut(unit, chosen, count, gather, even_parts(unit, chosen, count) if even else None).run()
 
 
 def unshare(function: Function) -> None:
@@ -126,12 +130,16 @@ def alike(values: Iterable[Value], unit: Unit, count: int) -> bool:
 
 
 class _Cut:
-    def __init__(self, unit: Unit, chosen: Mapping[Value, int], blocks: int, gather: Callable[[Value], Op]) -> None:
+    def __init__(
+        self, unit: Unit, chosen: Mapping[Value, int], blocks: int, gather: Callable[[Value], Op],
+        even: EvenParts | None,
+    ) -> None:
         function = unit.function
         self.unit = unit
         self.chosen = dict(chosen)
         self.blocks = blocks
         self.gather = gather
+        self.even = even
         self.wide = _wide(unit, chosen, blocks)
         top = Builder(Block(), function.span)
         self.number = top.value(BlockId(axis=AXIS))
@@ -139,6 +147,8 @@ class _Cut:
         self.rank = top.value(arith.Mod(lhs=self.number, rhs=self.count), "rank")
         self.zero = top.number(0)
         self.first = top.value(arith.Eq(lhs=self.rank, rhs=self.zero), "first")
+        if even is not None:
+            even.emit(top, self.rank, blocks)
         self.top = top.block.ops
 
     def run(self) -> None:
@@ -163,6 +173,8 @@ class _Cut:
         elif (op.effects().writes or op.effects().io) and not self._is_cut(op):
             self._once(b, op)
         else:
+            if self.even is not None and isinstance(op, arith.Lt) and op in self.even.tests:
+                op.rhs = self.even.limit(b, op)
             self._fit(b, op)
             b.keep(op)
 
@@ -180,6 +192,9 @@ class _Cut:
         """This block's part of 0, 1, 2, ..."""
         size = op.size // self.blocks
         part = b.value(Iota(size=size, dtype=op.dtype))
+        if self.even is not None:
+            b.replace(op.result, part)
+            return
         start = b.cast(b.value(arith.Mul(lhs=self.rank, rhs=b.number(size))), op.dtype)
         made = b.value(arith.Add(lhs=part, rhs=b.value(Broadcast(src=start, shape=(size,)))))
         b.replace(op.result, made)
@@ -225,6 +240,10 @@ class _Cut:
         if axis is None:
             return
         part = tile.type.shape[axis]
+        if self.even is not None:
+            op.array = self.even.part(op.array, op.order[axis])
+            op.steps = (*op.steps[:axis], part, *op.steps[axis + 1:])
+            return
         ratio = op.steps[axis] // part
         op.steps = (*op.steps[:axis], part, *op.steps[axis + 1:])
         place = self._place(b, op.index[axis], ratio, int64 if op in self.wide else int32)

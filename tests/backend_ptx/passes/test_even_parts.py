@@ -1,0 +1,120 @@
+"""Blocks that share a row of which elements are moved one by one have as much of it each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+from tilewright.backend_ptx.compilation import Compilation
+from tilewright.backend_ptx.passes.clusters.form_clusters import form_clusters
+from tilewright.backend_ptx.targets import get_target
+from tilewright.interp import compile_function
+from tilewright.tileir.core import Function
+from tilewright.tileir.ops.arrays import SliceArray
+from tilewright.tileir.parser import parse
+from tilewright.tileir.printer import to_text
+from tilewright.tileir.verifier import verify
+
+WIDTH = 1024
+
+
+@tw.tile_kernel(num_ctas=4)
+def scaled(x, w, out, total, width: tw.Constant[int]):
+    """Beyond the columns of x, elements count in the sum, and are stored where `out` has more columns."""
+    i = tw.bid(0)
+    t = tw.load(x, (i, 0), (1, width), padding_mode=tw.PaddingMode.ZERO)
+    inside = tw.arange(width, dtype=tw.int32)[None, :] < x.shape[1]
+    centred = tw.where(inside, t - 1.0, 2.0)
+    s = tw.sum(centred, axis=1, keepdims=True)
+    tw.store(total, (i, 0), s)
+    tw.store(out, (i, 0), centred * tw.load(w, (0,), (width,), padding_mode=tw.PaddingMode.ZERO) + s + t.shape[1])
+
+
+@tw.tile_kernel(num_ctas=4)
+def numbered(x, w, out, total, width: tw.Constant[int]):
+    i = tw.bid(0)
+    t = tw.load(x, (i, 0), (1, width), padding_mode=tw.PaddingMode.ZERO)
+    tw.store(out, (i, 0), t + tw.arange(width, dtype=tw.int32)[None, :])
+    tw.store(total, (i, 0), tw.sum(t, axis=1, keepdims=True))
+
+
+@tw.tile_kernel(num_ctas=4)
+def grouped(x, w, out, total, width: tw.Constant[int]):
+    i = tw.bid(0)
+    t = tw.load(x, (i, 0), (1, width), padding_mode=tw.PaddingMode.ZERO).reshape((width // 16, 16))
+    tops = tw.max(t, axis=1, keepdims=True)
+    tw.store(total, (i, 0), tw.sum(tops, axis=0, keepdims=True))
+    tw.store(out, (i, 0), (t - tops).reshape((1, width)))
+
+
+@tw.tile_kernel(num_ctas=4)
+def summed_up(x, w, out, total, width: tw.Constant[int]):
+    i = tw.bid(0)
+    t = tw.load(x, (i, 0), (1, width), padding_mode=tw.PaddingMode.ZERO)
+    tw.store(out, (i, 0), tw.cumsum(t, axis=1))
+    tw.store(total, (i, 0), tw.sum(t, axis=1, keepdims=True))
+
+
+@tw.tile_kernel(num_ctas=4)
+def second(x, w, out, total, width: tw.Constant[int]):
+    i = tw.bid(0)
+    t = tw.load(x, (i, 1), (1, width), padding_mode=tw.PaddingMode.ZERO)
+    tw.store(out, (i, 0), t)
+    tw.store(total, (i, 0), tw.sum(t, axis=1, keepdims=True))
+
+
+def formed(kernel: Any, *arrays: np.ndarray) -> Function:
+    f: Function = kernel.lower(*(tw.spec(f"f32[{'x'.join('?' * a.ndim)}]".replace("x", ",")) for a in arrays), WIDTH,
+                               target="sm_90a").tile_ir()
+    form_clusters(Compilation(f, get_target("sm_90a")))
+    verify(f)
+    assert f.plan.cluster == 4
+    return f
+
+
+def arrays_of(columns: int, weights: int, stored: int) -> list[np.ndarray]:
+    rng = np.random.default_rng(columns)
+    return [rng.integers(-9, 9, (3, columns)).astype(np.float32), rng.integers(-3, 3, weights).astype(np.float32),
+            np.zeros((3, stored), np.float32), np.zeros((3, 1), np.float32)]
+
+
+def sliced(f: Function) -> int:
+    return sum(isinstance(op, SliceArray) for op in f.walk())
+
+
+@pytest.mark.parametrize(("columns", "weights", "stored"), [
+    (1, 1, 1), (513, 513, 513), (700, 700, 700), (700, 900, 800), (900, 5, 1001), (1024, 1024, 1024), (1500, 1100, 40)])
+def test_as_without_clusters(columns: int, weights: int, stored: int) -> None:
+    arrays = arrays_of(columns, weights, stored)
+    f = formed(scaled, *arrays)
+    assert sliced(f) == 3
+    wanted = [a.copy() for a in arrays]
+    scaled[(3,)](*wanted, WIDTH)
+    compile_function(parse(to_text(f))).run((3, 1, 1), arrays)
+    for got, want in zip(arrays[2:], wanted[2:], strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("kernel", [numbered, grouped, summed_up, second])
+def test_sub_tiles_lie_side_by_side_where_places_matter(kernel: Any) -> None:
+    arrays = arrays_of(700, 700, 700)
+    f = formed(kernel, *arrays)
+    assert sliced(f) == 0
+    wanted = [a.copy() for a in arrays]
+    kernel[(3,)](*wanted, WIDTH)
+    compile_function(parse(to_text(f))).run((3, 1, 1), arrays)
+    np.testing.assert_array_equal(arrays[2], wanted[2])
+
+
+@tw.tile_kernel(num_ctas=4)
+def walking(x, w, out, total, width: tw.Constant[int]):
+    for i in range(tw.bid(0), x.shape[0], tw.num_blocks(0)):
+        t = tw.load(x, (i, 0), (1, width), padding_mode=tw.PaddingMode.ZERO)
+        tw.store(total, (i, 0), tw.sum(t, axis=1, keepdims=True))
+
+
+def test_rows_in_a_loop_are_cut_by_sub_tiles() -> None:
+    assert sliced(formed(walking, *arrays_of(700, 700, 700))) == 0

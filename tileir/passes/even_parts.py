@@ -1,0 +1,146 @@
+"""Even parts of a row for the blocks that share it, where its tile is longer than the array may be.
+
+    before: %x: array<?x?xf32>; a tile of 65536 columns, cut into eight
+    after:  %length: i32 = ...                                     // 6144 of 50257 columns, the last block takes 7249
+            %start: i32 = min(%rank * %length, %columns)
+            %stop: i32 = min(%start + %length, %columns)           // of the last block more
+            %part: array<?x?xf32> = slice_array(array=%x, start=%start, stop=%stop, axis=1)
+            %t: tile<1x8192xf32> = load(array=%part, index=(%i, %zero), ...)
+
+By equal sub-tiles of 8192 columns six blocks would be full, and one empty: the others of a row wait for the slowest.
+Elements of a sub-tile beyond its block's part are columns beyond all arrays, of which there are as many as before: what
+is reduced or stored does not depend on which these are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from functools import reduce
+
+from tilewright.tileir.analysis.unit import Unit
+from tilewright.tileir.builder import Builder
+from tilewright.tileir.core import Op, Value
+from tilewright.tileir.enums import MemoryOrder
+from tilewright.tileir.ops import arith
+from tilewright.tileir.ops.arrays import Extent, SliceArray
+from tilewright.tileir.ops.control import For, If, While
+from tilewright.tileir.ops.memory import TileAccess
+from tilewright.tileir.ops.reduce import Reduction
+from tilewright.tileir.ops.shape import Broadcast, Iota
+from tilewright.tileir.types import ArrayType
+
+QUARTERS = 4  # of a sub-tile, about what element-wise ops take at once: edges inside of them cost predicates
+
+Place = tuple[Value, int]
+"""An array and one of its axes."""
+
+
+class EvenParts:
+    """The arrays of which each block takes a part, and the tests of columns (`tw.arange(...) < x.shape[1]`), which
+    compare with the part's extent instead."""
+
+    def __init__(self, places: Collection[Place], tests: Mapping[Op, Extent], length: int) -> None:
+        self.places, self.tests, self.length = places, tests, length
+        self._parts: dict[Place, Value] = {}
+
+    def emit(self, top: Builder, rank: Value, blocks: int) -> None:
+        """The parts, for the longest array: as few quarters of a sub-tile as hold it, and one less of all but the last
+        block where that suffices."""
+        [index] = {array.type.index for array, _ in self.places}
+        extents = {place: top.value(Extent(array=place[0], axis=place[1])) for place in self.places}
+        most = reduce(lambda a, b: top.value(arith.Max(lhs=a, rhs=b)), extents.values())
+        quarter = self.length // blocks // QUARTERS
+
+        def number(value: int) -> Value:
+            return top.number(value, index)
+
+        def computed(kind: type[arith.Binary], lhs: Value, rhs: Value) -> Value:
+            return top.value(kind(lhs=lhs, rhs=rhs))
+
+        wanted = computed(arith.Min, computed(arith.CeilDiv, most, number(blocks * quarter)), number(QUARTERS))
+        longest = computed(arith.Mul, wanted, number(quarter))
+        shorter = computed(arith.Sub, longest, number(quarter))
+        of_all = computed(arith.Add, computed(arith.Mul, shorter, number(blocks - 1)), longest)
+        enough = top.value(arith.Ge(lhs=of_all, rhs=computed(arith.Min, most, number(self.length))))
+        length = top.value(arith.Select(cond=enough, lhs=shorter, rhs=longest))
+        start = computed(arith.Mul, top.cast(rank, index), length)
+        last = top.value(arith.Eq(lhs=top.cast(rank, index), rhs=number(blocks - 1)))
+        own = top.value(arith.Select(cond=last, lhs=longest, rhs=length))
+        stop = computed(arith.Add, start, own)
+        for (array, axis), extent in extents.items():
+            bounds = [top.value(arith.Min(lhs=bound, rhs=extent)) for bound in (start, stop)]
+            self._parts[array, axis] = top.value(SliceArray(
+                array=array, start=bounds[0], stop=bounds[1], axis=axis, type=_part_of(array, axis)), array.hint)
+
+    def part(self, array: Value, axis: int) -> Value:
+        return self._parts[array, axis]
+
+    def limit(self, b: Builder, test: arith.Lt) -> Value:
+        """What the columns of a block are compared with."""
+        found = self.tests[test]
+        extent = b.value(Extent(array=self.part(found.array, found.axis), axis=found.axis))
+        return b.value(Broadcast(src=extent, shape=test.lhs.type.shape))
+
+
+def even_parts(unit: Unit, chosen: Mapping[Value, int], blocks: int) -> EvenParts | None:
+    """None where sub-tiles must lie side by side, or where nothing of them may lie outside: accesses begin at the first
+    element of arrays that are parameters, and apart from tests of columns every op does the same with each column. Not
+    in loops, where bounds of parts are live throughout: softmax of 50257 columns spilled a register."""
+    places: dict[Place, None] = {}
+    lengths = {value.type.shape[axis] for value, axis in chosen.items()}
+    tests: dict[Op, Extent] = {}
+    for op in unit.function.walk():
+        if not any(v in chosen for v in (*op.operands, *op.results)):
+            continue
+        if isinstance(op, TileAccess):
+            axis = chosen[op.tile]
+            if not _begins(op, axis) or unit.homes[op] is not unit.function.body:
+                return None
+            places[op.array, op.order[axis]] = None
+        elif isinstance(op, Iota):
+            found = _tests_of(op.result, unit)
+            if found is None:
+                return None
+            tests |= found
+        elif not (op.elementwise or op.view or op.terminator
+                  or isinstance(op, (Reduction, Broadcast, arith.Constant, For, While, If))):
+            return None
+    tested = {(extent.array, extent.axis) for extent in tests.values()}
+    same = len(lengths) == len({array.type.index for array, _ in places}) == 1 and tested <= places.keys()
+    return EvenParts(places, tests, min(lengths)) if same and min(lengths) // blocks % QUARTERS == 0 else None
+
+
+def _begins(op: TileAccess, axis: int) -> bool:
+    """Whether the only tile along an axis of a parameter is accessed, which may reach beyond its end."""
+    number, array = op.index[axis].op, op.order[axis]
+    first = isinstance(number, arith.Constant) and number.value == 0
+    weak = op.memory_order is MemoryOrder.WEAK
+    return first and weak and op.check_bounds and op.array.op is None and op.array.type.extents[array] is None
+
+
+def _tests_of(columns: Value, unit: Unit) -> dict[Op, Extent] | None:
+    """The comparisons with extents that are all that numbers of columns are used for."""
+    out: dict[Op, Extent] = {}
+    for user in unit.uses.get(columns, ()):
+        if isinstance(user, arith.Lt) and user.lhs is columns:
+            limit = user.rhs.op.src.op if isinstance(user.rhs.op, Broadcast) else None
+            if not isinstance(limit, Extent):
+                return None
+            out[user] = limit
+        elif user.view or isinstance(user, Broadcast):
+            found = _tests_of(user.results[0], unit)
+            if found is None:
+                return None
+            out |= found
+        else:
+            return None
+    return out
+
+
+def _part_of(array: Value, axis: int) -> ArrayType:
+    """What is known of a part, which may begin at an odd end where it is empty."""
+    type_: ArrayType = array.type
+    extents, divisors = list(type_.extents), list(type_.extent_div)
+    extents[axis], divisors[axis] = None, 1
+    return replace(type_, extents=tuple(extents), extent_div=tuple(divisors), align=type_.dtype.bytes)
