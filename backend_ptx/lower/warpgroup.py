@@ -6,6 +6,7 @@ by constants, so that ptxas keeps them in uniform registers.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice, product
 
@@ -151,26 +152,40 @@ def wgmma(ctx: Context, op: ops.Wgmma) -> None:
     sums, pack = _registers(ctx, op.acc, kind.per_register)
     fresh = isinstance(op.acc.op, Constant) and op.acc.op.value == 0
     computed = not fresh and not _in_registers(op.acc)
-    record = records.wgmma(
-        width, op.kind, left.transposed if left else None, right.transposed, len(steps), fenced=computed)
     if fresh:  # the first step does not read them
         sums = [Val(r.elem, 0, "poison") for r in sums]
-    if not computed:
-        instruction("wgmma.fence").emit(b)
     count = width // 2 // kind.per_register
-    for number, (block, column) in enumerate(product(range(rows // ROWS), range(0, columns, width))):
-        row = block * (ROWS << wm)
-        arguments: list[Val] = []
-        for step, k in enumerate(steps):
-            if left is not None:
-                arguments.append(b.add(a_start, left.offset(row, k) // UNIT))
-            else:
-                arguments += words[block][step]
-            arguments.append(b.add(b_start, right.offset(column, k) // UNIT))
-        here = slice(number * count, (number + 1) * count)
-        sums[here] = record.emit(b, *sums[here], *arguments, b.const("i32", int(not fresh)))
-    instruction("wgmma.commit").emit(b)
-    ctx.set(op.result, _vector(ctx, sums, pack))
+
+    def started(depth: int) -> list[Val]:
+        """The products of the first steps."""
+        record = records.wgmma(
+            width, op.kind, left.transposed if left else None, right.transposed, depth, fenced=computed)
+        if not computed:
+            instruction("wgmma.fence").emit(b)
+        out = list(sums)
+        for number, (block, column) in enumerate(product(range(rows // ROWS), range(0, columns, width))):
+            row = block * (ROWS << wm)
+            arguments: list[Val] = []
+            for step, k in enumerate(steps[:depth]):
+                arguments += words[block][step] if left is None else [b.add(a_start, left.offset(row, k) // UNIT)]
+                arguments.append(b.add(b_start, right.offset(column, k) // UNIT))
+            here = slice(number * count, (number + 1) * count)
+            out[here] = record.emit(b, *out[here], *arguments, b.const("i32", int(not fresh)))
+        instruction("wgmma.commit").emit(b)
+        return out
+
+    ctx.set(op.result, _vector(ctx, _as_deep(ctx, op, len(steps), started), pack))
+
+
+def _as_deep(ctx: Context, op: ops.Wgmma, depth: int, started: Callable[[int], list[Val]]) -> list[Val]:
+    """With half of the steps where the others have nothing to add, and so on. Each way has a fence and a group of its
+    own: ptxas runs MMAs one at a time where ways meet between them."""
+    if op.left is None or depth == 1:
+        return started(depth)
+    b, half = ctx.b, depth // 2
+    more = b.icmp("sgt", ctx[op.left], half * records.KINDS[op.kind].k)
+    ways = b.branch(more, lambda: started(depth), lambda: _as_deep(ctx, op, half, started), ("whole", "part"))
+    return [b.join([(values[i], label) for values, label in ways]) for i in range(len(ways[0][0]))]
 
 
 def _in_registers(acc: Value) -> bool:

@@ -90,7 +90,8 @@ class Wgmma(Product, opcode="wgmma", collective=True, io=True):
     `kind` names the dtypes (backend_ptx/instructions/warpgroup.py). Until a `wgmma_wait` covers it, only another wgmma
     may take the result, as its acc. Before layouts are assigned, a and b are tiles. `k_of_sums`: in a and b the
     hardware's k counts as accumulators lie (`in_order_of_sums`). `rows_in_pairs`: a lies along m, where the unit cannot
-    read it from shared memory: threads read pairs of rows into their registers.
+    read it from shared memory: threads read pairs of rows into their registers. `left`: behind so many k
+    both are zeros.
     """
 
     unit = MatrixUnit(
@@ -102,6 +103,7 @@ class Wgmma(Product, opcode="wgmma", collective=True, io=True):
     kind: str = attribute()
     k_of_sums: bool = attribute(default=False)
     rows_in_pairs: bool = attribute(default=False)
+    left: Value | None = optional_operand()
 
     def effects(self) -> Effects:
         shared = tuple([v for v in (self.a, self.b) if isinstance(v.type, SharedType)])

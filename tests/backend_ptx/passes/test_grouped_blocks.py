@@ -395,8 +395,7 @@ def walk(f: Function, blocks: int, shapes: Shapes, *scalars: int) -> list[list[t
     return [tiles[first::blocks] for first in range(blocks)]
 
 
-@pytest.mark.parametrize("blocks", [1, 7, 200])
-@pytest.mark.parametrize("rows, columns", [(1, 40), (5, 1), (3, 16), (7, 20), (40, 33)])
+@pytest.mark.parametrize("rows, columns, blocks", [(1, 40, 7), (5, 1, 2), (3, 16, 200), (7, 20, 1), (40, 33, 7)])
 def test_blocks_that_walk_over_tiles_take_them_in_groups(rows: int, columns: int, blocks: int) -> None:
     f = function(walked, 128, 128, 64)
     found = chosen(f)
