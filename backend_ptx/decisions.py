@@ -112,6 +112,8 @@ def together(first: int, size: int | None, second: int | None, share: float | No
 
 # CTAs that run several blocks, one after another; teams of warps that run blocks in turns.
 LOOPED = Decision("block_loop", "as many CTAs as fit the GPU", "a block's first tiles come while the last is stored")
+LOOPED_BY_LENGTH = Decision("block_loop", "as many CTAs as fit the GPU, each with long and short blocks",
+                            "a block's first tiles come while the last is stored")
 TEAMS = Decision("ping_pong", "two teams of warps run a block each", "one stores its block while the other multiplies")
 
 

@@ -83,6 +83,7 @@ ORDER: Final[tuple[Order[Compilation], ...]] = (
     (widen_reductions, form_clusters, "CTAs exchange elements of at least 32 bits"),
     (widen_reductions, split_reductions, "a reduction that another one merges has become that one"),
     (order_blocks, split_loops, "the parts of a loop do not show how many iterations it has"),
+    (order_blocks, loop_over_blocks, "it leaves to it the order of blocks with fewer and fewer iterations"),
     (split_loops, join_bounds, "a comparison with a minimum does not show where a mask begins"),
     (join_bounds, assign_layouts, "it makes tiles, which need layouts"),
     (split_loops, form_clusters, "all CTAs of a cluster run the same iterations of each part of a loop"),

@@ -121,8 +121,9 @@ class MachinePlan:
     all warps run the same code. `stages` holds the slots of each ring of shared memory. `occupancy` is the number of
     CTAs per SM for which registers must suffice (0: any). `split`: some loop became several, of which one lacks a
     branch or a mask; `early`: some MMA is outstanding for longer than in the order of the program; `dependent`: it
-    waits for the grids before it, so that it may be launched while they run; `looped`: as many CTAs as fit the GPU loop
-    over the blocks of a launch; `packed`: so many blocks, side by side along axis 0, have warps of their own in a CTA.
+    waits for the grids before it, so that it may be launched while they run; `falling`: blocks have fewer and fewer
+    iterations along axis 0, and no order yet; `looped`: as many CTAs as fit the GPU loop over the blocks of a launch;
+    `packed`: so many blocks, side by side along axis 0, have warps of their own in a CTA.
     """
 
     warps: int = 0
@@ -135,6 +136,7 @@ class MachinePlan:
     split: bool = False
     early: bool = False
     dependent: bool = False
+    falling: bool = False
     looped: bool = False
     packed: int = 1
 

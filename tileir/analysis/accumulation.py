@@ -18,14 +18,15 @@ from tilewright.tileir.ops.memory import Gather, Load
 
 def only_adds_up(
     unit: Unit, products: Collection[Any], fed: Collection[Op], length: int, gathers: bool, chained: bool,
+    falling: bool,
 ) -> bool:
     """Whether each product adds to what its counted loop carries, where all loads are `fed` by others than the threads,
     and have rows that are multiples of `length` elements; and whether the order of blocks means nothing. With
     `gathers` threads may gather beside such loads; with `chained` some products may be of operands that are computed of
-    others (attention's weights), and do anything with their sums."""
+    others (attention's weights), and do anything with their sums, if `falling` in fewer and fewer iterations."""
     loops: Mapping[Any, list[Op]] = {op: unit.around(op) for op in products}
     computed = chained and _multiplies_products(unit, products)
-    return bool(products) and not (is_ordered(unit) or is_uneven(unit)) and all(
+    return bool(products) and not (is_ordered(unit) or (is_uneven(unit) and not (computed and falling))) and all(
         found and all(isinstance(loop, For) for loop in found)
         and (computed or op.acc in found[0].blocks[0].params) and any(load in fed for load in found[-1].inside())
         and all((gathers and isinstance(load, Gather)) or (load in fed and load.array.type.rows_are_multiples(length))

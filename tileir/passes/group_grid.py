@@ -84,12 +84,13 @@ class Order(NamedTuple):
     share: float | None
 
 
-def group_grid(unit: Unit, tell: Callable[[Order], None]) -> Preserved:
-    """`tell` is called with what has been chosen."""
+def group_grid(unit: Unit, tell: Callable[[Order], None], falling: int | None = None) -> Preserved:
+    """`tell` is called with what has been chosen. `falling`: the axis along which blocks have fewer and fewer
+    iterations, where that is known and loops do not show it any more."""
     reads = SharedReads(unit) if unit.has(BlockId) else None
     if reads is None or len(reads.axes) < 2 or reads.ordered or not reads.known:
         return ALL
-    chosen = _longest_first(reads) if reads.uneven else _choose(reads)
+    chosen = _longest_first(reads, falling) if reads.uneven else _choose(reads)
     if chosen is None:
         return ALL
     coordinates, places = reads.coordinates, dict[int, Value]()
@@ -139,10 +140,10 @@ def _choose(reads: SharedReads) -> Order | None:
     return best if shares[best] <= GAIN else None
 
 
-def _longest_first(reads: SharedReads) -> Order | None:
+def _longest_first(reads: SharedReads, known: int | None) -> Order | None:
     """Where blocks have fewer and fewer iterations along one axis: all rows that a wave has room for begin with their
     longest blocks, so that the last blocks of the launch are short ones; None where that is not known."""
-    falling = [axis for axis in reads.axes if slope(reads.unit, axis) is Trend.SHRINKS]
+    falling = [axis for axis in reads.axes if axis == known or slope(reads.unit, axis) is Trend.SHRINKS]
     if len(falling) != 1 or not all(isinstance(value.op, BlockId) for value in reads.coordinates):
         return None
     first = next((axis for axis in reads.axes if axis > falling[0]), None)

@@ -7,6 +7,7 @@ from __future__ import annotations
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.ops.matmul import Product
+from tilewright.backend_ptx.passes.clusters.order_blocks import group_blocks
 from tilewright.backend_ptx.passes.matmul.operands import dense_axis
 from tilewright.backend_ptx.passes.pipelining.legality import brought_loads
 from tilewright.backend_ptx.resources.pipes import TENSOR, bounds, takes_longer_than_operands
@@ -23,11 +24,12 @@ WHOLE_LINES = 16
 
 def loop_over_blocks(c: Compilation) -> Preserved:
     """After `form_clusters`, whose CTAs share a block, and `select_instructions`."""
-    if not (c.function.switches.loop_over_blocks and c.limits.loop_over_blocks and c.plan.cluster == 1 and _pays(c)):
-        return ALL
-    walk_grid(c)
+    allowed, falling = c.function.switches.loop_over_blocks and c.limits.loop_over_blocks, c.plan.falling
+    if not (allowed and c.plan.cluster == 1 and _pays(c)):
+        return group_blocks(c) if falling else ALL
+    walk_grid(c, falling)
     c.plan.looped = True
-    c.decide(decisions.LOOPED)
+    c.decide(decisions.LOOPED_BY_LENGTH if falling else decisions.LOOPED)
     return NONE
 
 
@@ -42,4 +44,4 @@ def _pays(c: Compilation) -> bool:
     taken = all(op.unit.asynchronous and (op.unit.transposes(op) or dense_axis(op.b) == 0) for op in products)
     gathers = c.has(Scatter) and all(takes_longer_than_operands(op, c.target) for op in products)
     chained = all(bound.pipe == TENSOR for bound in bounds(c.function, c.target) if TENSOR in bound.cycles)
-    return taken and only_adds_up(c, products, brought_loads(c), WHOLE_LINES, gathers, chained)
+    return taken and only_adds_up(c, products, brought_loads(c), WHOLE_LINES, gathers, chained, c.plan.falling)

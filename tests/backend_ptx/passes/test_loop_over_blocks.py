@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 import ml_dtypes
@@ -20,8 +21,11 @@ from tilewright.backend_ptx.pipeline import run_passes
 from tilewright.backend_ptx.simulator import SimError, simulate_lowered
 from tilewright.backend_ptx.simulator.entry import lower_function
 from tilewright.backend_ptx.targets import get_target
-from tilewright.interp import compile_function
+from tilewright.interp import ExecutionOptions, compile_function
+from tilewright.interp.lowering import HANDLERS, Entry
+from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Function
+from tilewright.tileir.passes.walk_grid import walk_grid
 
 TM, TN, TK = 64, 32, 32
 
@@ -158,17 +162,51 @@ def test_rows_that_threads_gather_and_scatter() -> None:
     assert not lowered(gathered_alone, (a, b, c, 128, 256)).looped
 
 
-def test_operands_that_are_computed_of_products() -> None:
-    """Attention, where tensor cores take longer than the exponentials; not below a diagonal."""
-    case = hopper.attention_case("looped", False, (64, 32, 128), 2 * 64 + 8)
+@pytest.mark.parametrize("causal", [False, True])
+def test_operands_that_are_computed_of_products(causal: bool) -> None:
+    """Attention, where tensor cores take longer than the exponentials. Below a diagonal two CTAs take blocks of 5, 2
+    and 1, and of 4 and 3 tiles."""
+    case = hopper.attention_case("looped", causal, (64, 64 if causal else 32, 128), 64 * (4 if causal else 2) + 8)
     args = case.args()
     made = lowered(case.kernel, args)
     assert made.looped
     simulate_lowered(made, case.grid, args, schedule="random", seed=1)
     case.check(case.results(args), case.reference(*case.args()), "looped")
-    for causal, tile in ((True, (64, 32, 128)), (False, (64, 32, 32))):
-        case = hopper.attention_case("apart", causal, tile, 3 * 64)
-        assert not lowered(case.kernel, case.args()).looped
+
+
+def test_where_exponentials_take_longer() -> None:
+    case = hopper.attention_case("apart", True, (64, 32, 32), 3 * 64)
+    assert not lowered(case.kernel, case.args()).looped
+
+
+@ct.tile_kernel
+def counted(x):
+    place = ct.bid(0), ct.bid(1), ct.bid(2)
+    ct.store(x, place, ct.load(x, place, (1, 1, 1)) + 1)
+
+
+@pytest.mark.parametrize("size", [(1, 2, 1), (2, 3, 1), (5, 2, 2), (4, 1, 3), (7, 3, 2)], ids=str)
+@pytest.mark.parametrize("most", [1, 3, 8])
+def test_blocks_by_length(size: tuple[int, int, int], most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every block is run once; launched ones differ by a long block at most."""
+    count = min(most, prod(size))
+    known = {"launched_blocks": count, "launched_block": 0}
+    f = counted.lower(np.zeros(size, np.int32)).tile_ir()
+    walk_grid(Unit(f), falling=True)
+
+    def number(op: Any, low: Any) -> Any:
+        found = known[op.opcode] if op.opcode in known else size[op.axis]
+        return lambda: np.int32(found)
+
+    for name in (*known, "num_blocks"):
+        monkeypatch.setitem(HANDLERS, name, Entry(number, False))
+    every, lengths = np.zeros(size, np.int32), []
+    for known["launched_block"] in range(count):
+        x = np.zeros(size, np.int32)
+        compile_function(f).run((1, 1, 1), [x], ExecutionOptions(mode="single"))
+        every += x
+        lengths.append(int((x * np.arange(size[0], 0, -1)[:, None, None]).sum()))
+    assert (every == 1).all() and max(lengths) - min(lengths) <= size[0]
 
 
 @ct.tile_kernel
