@@ -39,6 +39,7 @@ from tilewright.backend_ptx.targets import Target
 from tilewright.backend_ptx.verifier import verify_machine
 from tilewright.tileir.core import Function
 from tilewright.tileir.passes.join_bounds import join_bounds
+from tilewright.tileir.passes.join_loops import join_loops
 from tilewright.tileir.passes.manager import Observer, Order, Pass, PassManager
 from tilewright.tileir.passes.widen_reductions import widen_reductions
 
@@ -48,6 +49,7 @@ PIPELINE: Final[tuple[Pass[Compilation], ...]] = (
     order_blocks,
     split_loops,
     join_bounds,
+    join_loops,
     form_clusters,
     share_reciprocals,
     mask_paddings,
@@ -85,7 +87,9 @@ ORDER: Final[tuple[Order[Compilation], ...]] = (
     (order_blocks, split_loops, "the parts of a loop do not show how many iterations it has"),
     (order_blocks, loop_over_blocks, "it leaves to it the order of blocks with fewer and fewer iterations"),
     (split_loops, join_bounds, "a comparison with a minimum does not show where a mask begins"),
+    (split_loops, join_loops, "only a loop that is alone in another one is joined with it"),
     (join_bounds, assign_layouts, "it makes tiles, which need layouts"),
+    (join_loops, assign_layouts, "it makes tiles, which need layouts"),
     (split_loops, form_clusters, "all CTAs of a cluster run the same iterations of each part of a loop"),
     (share_reciprocals, assign_layouts, "it makes tiles, which need layouts"),
     (form_clusters, mask_paddings, "its tiles are the sub-tiles of each CTA"),

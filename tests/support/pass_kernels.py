@@ -59,6 +59,8 @@ KERNELS: dict[str, Kernel] = {
     "triangle": Kernel((4,), lambda r: [
         r.integers(-9, 9, (256, 256)).astype(np.float32), np.zeros(256, np.float32)]),
     "masked_blocks": Kernel((1,), lambda r: [_floats(r, 16, 300), np.zeros(16, np.float32), 300]),
+    "taps": Kernel((2,), lambda r: [
+        r.integers(-9, 9, (100, 130)).astype(np.float32), np.zeros((128, 64), np.float32), 3]),
     "two_limits": Kernel((4,), lambda r: [
         r.integers(-9, 9, (256, 252)).astype(np.float32), np.zeros(256, np.float32)]),
     "outer": Kernel((2,), lambda r: [

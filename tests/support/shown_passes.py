@@ -22,6 +22,7 @@ SHOWN = {
     "order_blocks": Shown("triangle"),
     "split_loops": Shown("masked_blocks"),
     "join_bounds": Shown("two_limits"),
+    "join_loops": Shown("taps"),
     "form_clusters": Shown("gemm_bf16", ctas=2),
     "share_reciprocals": Shown("normalise_rows"),
     "mask_paddings": Shown("running_max"),
