@@ -42,7 +42,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import reduce
-from math import log2, prod
+from math import ceil, log2, prod
 from typing import NamedTuple
 
 from tilewright.tileir.analysis.facts import LARGEST_GRID
@@ -131,7 +131,9 @@ def _choose(reads: SharedReads) -> Order | None:
                 sum(n for found, n in reads.read.items() if _depends(found, first, second) == which)
                 for which in ((True, False), (False, True)))
             if of_first and of_second:
-                size = 1 << max(0, round(log2(WAVE * of_second / of_first) / 2))
+                # Of two sizes alike the smaller: of square tiles groups of 8, not of 16. On an H100 by 128 x 128
+                # 16384 x 1024 x 1024 takes 51.1 us, not 58.6, 8192 x 8192 x 512 103.8, not 108.8.
+                size = 1 << max(0, ceil((log2(WAVE * of_second / of_first) - 1) / 2))
                 if 1 < size < WAVE:
                     share = moved({first: size, second: WAVE / size}) / numbers
                     orders.append(Order(first, size, second, share))

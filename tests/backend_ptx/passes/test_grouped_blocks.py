@@ -225,7 +225,7 @@ def chosen(f: Function) -> Order | None:
     return found[0] if found else None
 
 
-SIZES = {(128, 128, 64): 16, (128, 256, 64): 16, (256, 128, 64): 8, (32, 256, 64): 32, (16, 16, 16): 16}
+SIZES = {(128, 128, 64): 8, (128, 256, 64): 16, (256, 128, 64): 8, (32, 256, 64): 32, (16, 16, 16): 8}
 
 
 @pytest.mark.parametrize("tile", SIZES, ids=str)
@@ -314,7 +314,8 @@ def started(
     return [tuple(map(int, place)) for place in places.reshape(-1, len(index))]
 
 
-GRIDS = [(1, 1), (4, 3), (16, 2), (17, 3), (31, 1), (40, 5), (1, 40), (3, 2, 2), (20, 3, 2)]
+GROUP = 8  # of tiles as wide as high
+GRIDS = [(1, 1), (4, 3), (8, 2), (17, 3), (31, 1), (40, 5), (1, 40), (3, 2, 2), (20, 3, 2)]
 
 
 @pytest.mark.parametrize("grid", GRIDS, ids=str)
@@ -322,8 +323,8 @@ def test_groups_of_rows_one_column_after_another(grid: tuple[int, ...]) -> None:
     f = function(plain, 128, 128, 64)
     assert chosen(f) is not None
     rows, columns, repeated = full_grid(grid)
-    want = [(i, j) for _ in range(repeated) for first in range(0, rows, 16) for j in range(columns)
-            for i in range(first, min(first + 16, rows))]
+    want = [(i, j) for _ in range(repeated) for first in range(0, rows, GROUP) for j in range(columns)
+            for i in range(first, min(first + GROUP, rows))]
     assert started(f, full_grid(grid)) == want
 
 
@@ -339,7 +340,7 @@ def test_groups_are_as_large_as_their_lines_stay_in_l2(k: int, size: int) -> Non
 def test_groups_are_small_where_all_of_the_other_operand_stays_in_l2() -> None:
     f, grid = function(plain, 128, 128, 64), (70, 20, 1)
     assert chosen(f) is not None
-    want = [(i, j) for first in range(0, 70, 16) for j in range(20) for i in range(first, min(first + 16, 70))]
+    want = [(i, j) for first in range(0, 70, GROUP) for j in range(20) for i in range(first, min(first + GROUP, 70))]
     assert started(f, grid, shapes=[(0, 512), (512, 0), (0, 0)]) == want
 
 
@@ -349,25 +350,26 @@ def test_a_third_axis_is_the_slowest(axes: tuple[int, int, int], grid: tuple[int
     """One matrix after another, whichever axis of the grid counts them."""
     f = function(batched, axes, rank=3)
     found = chosen(f)
-    assert found is not None and {found.first, found.second} == set(axes[1:]) and found.size == 16
+    assert found is not None and {found.first, found.second} == set(axes[1:]) and found.size == GROUP
     got = started(f, grid)
     counts = [grid[axis] for axis in axes]
     assert sorted(got) == list(product(*map(range, counts)))
     assert [n for n, _, _ in got] == sorted(n for n, _, _ in got)
     first_is_rows = found.first == axes[1]
     rows, columns = counts[1:] if first_is_rows else counts[:0:-1]
-    want = [(i, j) for first in range(0, rows, 16) for j in range(columns) for i in range(first, min(first + 16, rows))]
+    want = [(i, j) for first in range(0, rows, GROUP) for j in range(columns)
+            for i in range(first, min(first + GROUP, rows))]
     assert [(i, j) if first_is_rows else (j, i) for n, i, j in got if n == 0] == want
 
 
-@pytest.mark.parametrize("columns", [1, 3, 16, 20, 33])
+@pytest.mark.parametrize("columns", [1, 3, 8, 20, 33])
 @pytest.mark.parametrize("rows", [1, 2, 7])
 def test_rows_that_a_kernel_makes_of_one_axis(rows: int, columns: int) -> None:
     f = function(flat, 128, 128, 64, ct.spec("i32"))
     found = chosen(f)
-    assert found is not None and found[:3] == (0, 16, 1)
-    want = [(i, j) for first in range(0, columns, 16) for i in range(rows)
-            for j in range(first, min(first + 16, columns))]
+    assert found is not None and found[:3] == (0, GROUP, 1)
+    want = [(i, j) for first in range(0, columns, GROUP) for i in range(rows)
+            for j in range(first, min(first + GROUP, columns))]
     assert started(f, (rows * columns, 1, 1), columns) == want
 
 
@@ -399,9 +401,9 @@ def walk(f: Function, blocks: int, shapes: Shapes, *scalars: int) -> list[list[t
 def test_blocks_that_walk_over_tiles_take_them_in_groups(rows: int, columns: int, blocks: int) -> None:
     f = function(walked, 128, 128, 64)
     found = chosen(f)
-    assert found is not None and found[:3] == (0, 16, 1)
-    want = [(i, j) for first in range(0, columns, 16) for i in range(rows)
-            for j in range(first, min(first + 16, columns))]
+    assert found is not None and found[:3] == (0, GROUP, 1)
+    want = [(i, j) for first in range(0, columns, GROUP) for i in range(rows)
+            for j in range(first, min(first + GROUP, columns))]
     got = walk(f, blocks, [(128 * rows, 512), (512, 128 * columns), (0, 0)])
     assert got == [want[first::blocks] for first in range(blocks)]
 
@@ -440,8 +442,8 @@ def test_numbers_of_blocks_fit_32_bits(block: tuple[int, int]) -> None:
     f, counts = function(plain, 128, 128, 64), (65535, 16384)
     assert chosen(f) is not None
     number = block[0] + block[1] * counts[0]
-    first, inside = number // (16 * counts[1]) * 16, number % (16 * counts[1])
-    rows = min(16, counts[0] - first)
+    first, inside = number // (GROUP * counts[1]) * GROUP, number % (GROUP * counts[1])
+    rows = min(GROUP, counts[0] - first)
     assert place_of(f, block, counts) == (first + inside % rows, inside // rows)
 
 
