@@ -49,6 +49,7 @@ def refuse(rejected: Callable[[Limits], Rejection | None]) -> Callable[[Made], R
 
 
 SPILLS, REGISTERS = Rejection(Shortage.SPILLS, "spills", 1000), Rejection(Shortage.REGISTERS, "registers")
+SHARED = Rejection(Shortage.SHARED, "shared memory")
 
 
 def test_occupancy_is_lowered_to_what_the_registers_allow() -> None:
@@ -90,16 +91,17 @@ def test_parts_in_a_cluster_may_start_early_again() -> None:
     assert any("MMAs in the order" in words for words in found.rungs)
 
 
-def test_a_cta_of_several_blocks_runs_one() -> None:
-    """Where what they share lacks registers."""
+@pytest.mark.parametrize("lack", [SPILLS, SHARED], ids=["registers", "shared"])
+def test_a_cta_of_several_blocks_runs_one(lack: Rejection) -> None:
+    """Where what they share lacks registers, or the queries of the next block shared memory: no stage is given up."""
     def made(limits: Limits) -> Made:
         plan = Made(limits)
         plan.facts = plan.facts._replace(looped=limits.loop_over_blocks)
         return plan
 
-    found = climb(made, refuse(lambda limits: SPILLS if limits.loop_over_blocks else None))
+    found = climb(made, refuse(lambda limits: lack if limits.loop_over_blocks else None))
     assert found.plan.limits == Limits(loop_over_blocks=False)
-    assert found.rungs == ("one block for each CTA: spills",)
+    assert found.rungs == (f"one block for each CTA: {lack.words}",)
 
 
 @pytest.mark.parametrize(("spilled", "rungs"), [
