@@ -99,7 +99,8 @@ def test_dump_folder(row_sum: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert [int(n[:2]) for n in names[:-2]] == list(range(len(names) - 2))
     for path in first.glob("*.tile"):
         assert f"{parse(path.read_text(), str(path))}\n" == path.read_text()
-    assert ".target sm_80" in (second / "41-kernel.ptx").read_text()
+    [last] = second.glob("*-kernel.ptx")
+    assert ".target sm_80" in last.read_text()
 
 
 def test_failures_leave_their_dump(

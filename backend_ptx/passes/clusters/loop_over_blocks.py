@@ -7,7 +7,7 @@ from __future__ import annotations
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.ops.matmul import Product
-from tilewright.backend_ptx.passes.clusters.order_blocks import group_blocks
+from tilewright.backend_ptx.passes.clusters.groups import group_blocks
 from tilewright.backend_ptx.passes.matmul.operands import dense_axis
 from tilewright.backend_ptx.passes.pipelining.legality import brought_loads
 from tilewright.backend_ptx.resources.pipes import TENSOR, bounds, takes_longer_than_operands

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
+from tilewright.backend_ptx.passes.clusters.groups import group_blocks
 from tilewright.tileir.analysis.trends import Trend, slope
 from tilewright.tileir.analysis.unit import ALL, Preserved
 from tilewright.tileir.ops.matmul import Mma
-from tilewright.tileir.passes.group_grid import group_grid
 from tilewright.tileir.passes.turn_grid import turn_grid
 
 
@@ -20,8 +20,3 @@ def order_blocks(c: Compilation) -> Preserved:
     allowed = c.function.switches.loop_over_blocks and c.limits.loop_over_blocks and c.has(Mma)
     c.plan.falling = allowed and slope(c, 0) is Trend.SHRINKS
     return kept & (ALL if c.plan.falling else group_blocks(c))
-
-
-def group_blocks(c: Compilation) -> Preserved:
-    """Those that run together."""
-    return group_grid(c, lambda chosen: c.decide(decisions.together(*chosen)), 0 if c.plan.falling else None)

@@ -20,8 +20,8 @@ instructions between them, so that the warpgroups compute most of these in turns
 Without turns, warpgroups that contend for the tensor cores fall into lockstep: both multiply, then both compute. Turns
 raised attention (128 x 128 tiles, d = 128) from 581 to 661 TFLOP/s on an H200. The scheme is that of FlashAttention-3
 (arXiv 2407.08608, section 3.1). Other iterations with a single run of MMAs get turns where threads compute with what
-these leave, and they take long (LONG_RUN). Else warpgroups alternate by themselves, and turns only cost time (a GEMM
-with dequantised operands: 248 us with turns, 208 without).
+these leave, and they take long (`turns.LONG_RUN`). Else warpgroups alternate by themselves, and turns only cost time (a
+GEMM with dequantised operands: 248 us with turns, 208 without).
 
 Where teams of warps run a block of the launch each (`choose_warps`), the loop over products is one turn: the other team
 stores its block meanwhile.
@@ -30,29 +30,19 @@ stores its block meanwhile.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from itertools import groupby
 from typing import Any
 
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.warpgroup import WARPS as GROUP
-from tilewright.backend_ptx.ops.matmul import Product, left_outstanding, starts_ahead
+from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.ops.warpgroup import PassTurn, TakeTurn
-from tilewright.backend_ptx.resources.pipes import TENSOR, bounds
+from tilewright.backend_ptx.passes.matmul.turns import waited_runs
 from tilewright.tileir.analysis.axes import is_tile
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.core import Op
-from tilewright.tileir.engines import Issuer
-from tilewright.tileir.ops.control import For
 from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.rewrite import Rewriter, only, rewrite
-
-# Cycles of the tensor cores in an iteration from which on turns pay, where nothing takes longer. On an H100 float8_e4m3
-# 8192^3 with b as [K, N] and sums in float32, without and with turns: by 256x128x256 1051 and 982 us, by 128x128x256
-# 1045 and 992, by 128x128x128 1105 and 1127, by 64x256x256, which TMA binds, 1345 and 1396.
-LONG_RUN = 1024
-Run = tuple[Op, Op]
-"""The first and the last MMA of a run in the loop body."""
 
 
 def ping_pong_warpgroups(c: Compilation) -> Preserved:
@@ -110,35 +100,3 @@ def _releases(c: Compilation, loops: Collection[Op]) -> Iterator[Any]:
         behind = ops[ops.index(loop) + 1:]
         if any(op.elementwise and is_tile(op.results[0]) and not isinstance(op, Cast) for op in behind):
             yield from (op for op in behind if "held" in op.fields)
-
-
-def waited_runs(c: Compilation, loop: Op) -> list[Run]:
-    """The runs of MMAs with which two warpgroups alternate: of an innermost loop that has several in each iteration, or
-    waits for a part of its only one, or computes with what a long one leaves, waits for them there or in the next
-    iteration, and has no other point where the warpgroups synchronise. None of any other loop."""
-    inside = list(loop.loop.walk()) if isinstance(loop, For) else []
-    if c.plan.teams > 1 or c.plan.warps != 2 * GROUP or not inside or any(op.repeats for op in inside):
-        return []
-    assert isinstance(loop, For)
-    mmas = {op for op in inside if isinstance(op, Product) and op.unit.engine.issuer is Issuer.WARPGROUP}
-    waits = {op: left for op in inside if (left := left_outstanding(op)) is not None}
-    ops = loop.loop.ops
-    waited = {v for op in ops if op in waits for v in op.operands}
-    waited |= {v for v, param in zip(ops[-1].operands, loop.loop.params[1:], strict=True) if param in waited}
-    if any(op in mmas and op.result not in waited for op in ops):
-        return []
-    # Any other collective op synchronises the whole CTA.
-    if any(op.collective and op not in mmas and op not in waits for op in inside):
-        return []
-    runs = _runs(ops, mmas, waits)
-    used = any(v.op in waits for op in ops if not isinstance(op, Product) for v in op.operands)
-    long = used and any(
-        b.loop is loop and b.cycles.get(TENSOR) == b.interval >= LONG_RUN for b in bounds(c.function, c.target))
-    return runs if len(runs) > 1 or starts_ahead(ops) or long else []
-
-
-def _runs(ops: list[Op], mmas: Collection[Op], waits: Collection[Op]) -> list[Run]:
-    """The runs of MMAs without a wait between them."""
-    marked = groupby((op for op in ops if op in mmas or op in waits), key=lambda op: op in mmas)
-    found = [list(run) for multiplies, run in marked if multiplies]
-    return [(run[0], run[-1]) for run in found]

@@ -22,7 +22,7 @@ from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import covering_wait, is_outstanding, left_outstanding, starts_ahead
 from tilewright.backend_ptx.ops.warpgroup import Stage
 from tilewright.backend_ptx.passes.matmul.operands import dense_axis, slot_of
-from tilewright.backend_ptx.passes.matmul.ping_pong_warpgroups import waited_runs
+from tilewright.backend_ptx.passes.matmul.turns import waited_runs
 from tilewright.backend_ptx.passes.pipelining.addresses import change_of_array, early, find_address
 from tilewright.backend_ptx.passes.pipelining.transfers import Channel, RefusalError, Ring, Source, Transfer, name_of
 from tilewright.backend_ptx.tensor_maps import refusal
