@@ -162,10 +162,12 @@ def hopeless(plan: Attempt) -> Rejection | None:
     loops that became several, an assembler would spill for minutes: a lower occupancy is tried at once, and whole
     loops. It ignores a hint for more threads than an SM runs.
     """
-    facts = plan.facts
     asked = (plan.limits.max_occupancy or plan.hints.occupancy or 1) > 1
+    parts = plan.machine.plan.split and plan.limits.split_loops
+    if not (asked or parts):
+        return None
+    facts = plan.facts
     heeded = asked and facts.resident * facts.threads <= plan.target.threads_per_sm
-    parts = facts.split and plan.limits.split_loops
     if (heeded or parts) and facts.registers > HOPELESS * facts.register_cap:
         return Rejection(Shortage.HOPELESS, f"live ranges take {facts.registers} registers")
     return None

@@ -40,10 +40,14 @@ def waited_runs(c: Compilation, loop: Op) -> list[Run]:
     if any(op.collective and op not in mmas and op not in waits for op in inside):
         return []
     runs = _runs(ops, mmas, waits)
-    used = any(v.op in waits for op in ops if not isinstance(op, Product) for v in op.operands)
-    long = used and any(
+    return runs if len(runs) > 1 or starts_ahead(ops) or _is_long(c, loop, waits) else []
+
+
+def _is_long(c: Compilation, loop: For, waits: Collection[Op]) -> bool:
+    """Whether a loop computes with what its long run leaves."""
+    used = any(v.op in waits for op in loop.loop.ops if not isinstance(op, Product) for v in op.operands)
+    return used and any(
         b.loop is loop and b.cycles.get(TENSOR) == b.interval >= LONG_RUN for b in bounds(c.function, c.target))
-    return runs if len(runs) > 1 or starts_ahead(ops) or long else []
 
 
 def _runs(ops: list[Op], mmas: Collection[Op], waits: Collection[Op]) -> list[Run]:
