@@ -177,9 +177,10 @@ def offline_judge(plan: Attempt) -> Rejection | None:
     """Ask ptxas, where there is one, about plans whose live ranges come close to the registers of a thread."""
     from tilewright.backend_ptx.runtime.ptxas import assemble, has_ptxas
 
+    if plan.hints.opt_level < FULL_LEVEL or not has_ptxas():
+        return None
     facts = plan.facts
-    can_ask = plan.hints.opt_level >= FULL_LEVEL and has_ptxas()
-    if not can_ask or facts.registers + (SPLIT_COPIES if facts.split else 0) <= facts.register_cap:
+    if facts.registers + (SPLIT_COPIES if facts.split else 0) <= facts.register_cap:
         return None
     try:
         return of_log(assemble(plan.compiled.ptx, plan.target, kernel=plan.compiled.name).log)

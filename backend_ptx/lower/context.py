@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import count
 from typing import Any
 
@@ -52,9 +52,10 @@ class Context(Compilation):
         self.runs_of_ops = count()  # numbers them
         self._fragments: dict[Value, Any] = {}
 
-    def part(self, function: Function, role: str) -> Context:
-        """A context that goes on in the same text with the function of a role."""
+    def part(self, function: Function, role: str, copies: Mapping[Value, Value]) -> Context:
+        """A context that goes on in the same text with the function of a role, whose values are copies."""
         out = Context(function, self.target, self.abi, self.warps, self.debug)
+        out.take_facts(self, copies)
         out.first_thread = 32 * function.plan.first_warp(role)
         out.b, out.memo = self.b, self.memo
         if role == CONSUMER and function.plan.teams > 1:  # other numbers of threads than the rest of the kernel

@@ -107,7 +107,7 @@ def _parts(ctx: Context, written: frozenset[int]) -> tuple[list[Context], Contex
     place in the grid are emitted here, once for all; not where they may depend on the team of the warps that ask."""
     roles = ctx.function.plan.roles
     copies: list[dict[Value, Value]] = [{} for _ in roles]
-    parts = [ctx.part(project(ctx.function, role.name, found), role.name)
+    parts = [ctx.part(project(ctx.function, role.name, found), role.name, found)
              for role, found in zip(roles, copies, strict=True)]
     kept = [set(part.function.body.ops) for part in parts]
     if ctx.function.plan.teams == 1:

@@ -96,6 +96,8 @@ def _work(op: Op) -> dict[str, float]:
     if started:
         name = TMA if started[0].engine.family == "TMA" else LSU
         return {name: sum(s.memory.type.bytes for s in started)}
+    if not (op.elementwise or effects.reads or effects.writes):
+        return {}
     tiles = [v for v in op.results if is_tile(v) and not is_uniform(v)]
     if op.elementwise and tiles:
         special = isinstance(op, Div) or (isinstance(op, FloatUnary) and op.converts)

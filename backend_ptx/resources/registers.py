@@ -38,19 +38,24 @@ REGISTER_BYTES = 4
 STRIP = 16  # of a tile, which go together through element-wise ops: enough to hide the latency of each
 
 
-def is_uniform(value: Value) -> bool:
-    """Whether a tile is one register, or made of indices: it is rematerialised where it is used."""
+def is_uniform(value: Value, known: dict[Value, bool] | None = None) -> bool:
+    """Whether a tile is one register, or made of indices: it is rematerialised where it is used. `known`: answers from
+    before, while the function stays as it is; it gains this one."""
+    known = {} if known is None else known
     pending, seen = [value], {value}
     while pending:
-        value = pending.pop()
-        op = value.op
-        if not isinstance(value.type, TileType) or not value.type.shape:
+        now = pending.pop()
+        op = now.op
+        if known.get(now) or not isinstance(now.type, TileType) or not now.type.shape:
             continue
-        if op is None or not (op.rematerializable or op.elementwise or isinstance(op, (Reshape, Broadcast))):
+        if now in known or op is None or not (
+                op.rematerializable or op.elementwise or isinstance(op, (Reshape, Broadcast))):
+            known[value] = False
             return False
         if not op.rematerializable and not (isinstance(op, Broadcast) and registers_of(op.src) <= 1):
             pending += [v for v in op.operands if v not in seen]
             seen.update(op.operands)
+    known.update(dict.fromkeys(seen, True))
     return True
 
 
@@ -81,6 +86,7 @@ def registers_at(function: Function, body: Block | None = None, strips: bool = F
     blocks = [function.body, *(block for op in function.walk() for block in op.blocks)]
     outstanding = {op: values for block in blocks for op, values in held_by_outstanding(block).items()}
     held: dict[Value, tuple[Value, int]] = {}
+    uniform: dict[Value, bool] = {}
     unit = Unit(function)
     late = {op.result for op in late_loads(unit) if is_long(op.result)}
     if strips:
@@ -89,7 +95,8 @@ def registers_at(function: Function, body: Block | None = None, strips: bool = F
     def holder(value: Value) -> tuple[Value, int]:
         if value not in held:
             found = _holder(value)
-            held[value] = found, STRIP * found.type.dtype.bytes // REGISTER_BYTES if found in late else _weight(found)
+            size = STRIP * found.type.dtype.bytes // REGISTER_BYTES if found in late else _weight(found, uniform)
+            held[value] = found, size
         return held[value]
 
     def reads(op: Op) -> Iterator[tuple[Value, int]]:
@@ -119,13 +126,13 @@ def _in_strips(unit: Unit, blocks: Sequence[Block], late: Collection[Value]) -> 
         for user in unit.uses.get(op.results[0], ()))}
 
 
-def _weight(value: Value) -> int:
+def _weight(value: Value, uniform: dict[Value, bool] | None = None) -> int:
     type_ = value.type
     if not isinstance(type_, TileType) or isinstance(value.op, Constant):
         return 0  # arrays are parameters in constant memory, buffers are offsets
     if not type_.shape:
         return max(1, type_.dtype.bytes // REGISTER_BYTES)
-    if type_.layout is None or is_uniform(value):
+    if type_.layout is None or is_uniform(value, uniform):
         return 0
     bits = 1 if type_.dtype.is_bool else 8 * type_.dtype.bytes
     return -(-registers(type_.layout) * bits // 32)

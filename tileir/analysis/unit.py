@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import chain
 from typing import Any, Final, TypeVar
 
@@ -114,6 +114,11 @@ class Unit:
         """The function has changed: only what is preserved is still known."""
         if self._known:
             self._known = {analysis: found for analysis, found in self._known.items() if analysis in preserved}
+
+    def take_facts(self, other: Unit, copies: Mapping[Value, Value]) -> None:
+        """What is known of another function's integers holds of their copies in this one, which lacks some of its
+        ops."""
+        self._known[Analysis.FACTS] = Facts({copies[v]: fact for v, fact in other.facts.items() if v in copies})
 
     def stale(self, preserved: Preserved) -> list[str]:
         """The analyses that are said to be preserved but would find something else now."""

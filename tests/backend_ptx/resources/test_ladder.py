@@ -19,6 +19,7 @@ from tilewright.backend_ptx.resources.verdict import Rejection, Shortage, of_err
 from tilewright.backend_ptx.runtime.ptxas import assemble, has_ptxas
 from tilewright.backend_ptx.simulator import simulate_lowered
 from tilewright.backend_ptx.targets import Target, get_target
+from tilewright.tileir.core import Block, Function
 from tilewright.tileir.diagnostics import TileCompilerExecutionError, TileValueError
 from tilewright.tileir.plan import Hints, Limits
 
@@ -61,15 +62,17 @@ def test_occupancy_is_lowered_to_what_the_registers_allow() -> None:
 def test_what_live_ranges_alone_refuse() -> None:
     """Many times the registers that the hint leaves, or that there are beside parts of a loop."""
     plan: Any = Made(Limits())
+    plan.machine = Function("f", Block())
     for registers, split, occupancy, refused in (
         (513, False, 4, True), (512, False, 4, False), (513, True, None, True), (512, True, None, False),
         (9999, False, None, False), (9999, False, 32, False),
     ):
         resident = occupancy or 1
-        plan.facts = plan.facts._replace(registers=registers, split=split, resident=resident)
+        plan.facts = plan.facts._replace(registers=registers, resident=resident)
+        plan.machine.plan.split = split
         plan.hints = Hints(occupancy=occupancy)
         assert (hopeless(plan) is not None) == refused, (registers, split, occupancy)
-    plan.facts, plan.limits = plan.facts._replace(split=True), Limits(split_loops=False)
+    plan.machine.plan.split, plan.limits = True, Limits(split_loops=False)
     assert hopeless(plan) is None, "no loop is split any more"
 
 
