@@ -12,6 +12,7 @@ from itertools import accumulate, chain
 from operator import mul
 from typing import Any
 
+from tilewright.tileir.analysis.joined import Joined
 from tilewright.tileir.carried import carried
 from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.ops import control
@@ -35,29 +36,20 @@ def is_tile(value: Value | None) -> bool:
     return value is not None and isinstance(value.type, TileType) and bool(value.type.shape)
 
 
-class Axes:
+class Axes(Joined[Node]):
     """The nodes of a function, joined. `count` is the number of sub-tiles. `exchange`: partial results of a reduction
     along an axis that is cut may be combined, and a scan may begin with what the sub-tiles before hold."""
 
     def __init__(self, function: Function, count: int, exchange: bool = False) -> None:
+        super().__init__()
         self.count = count
         self.exchange = exchange
-        self._parent: dict[Node, Node] = {}
         self._whole: dict[Node, Op] = {}
         for op in function.walk():
             self._visit(op)
         self.members: dict[Node, list[Node]] = {}
-        for node in self._parent:
+        for node in self.parent:
             self.members.setdefault(self.find(node), []).append(node)
-
-    def find(self, node: Node) -> Node:
-        """The representative of a node's component."""
-        root = node
-        while (above := self._parent.setdefault(root, root)) is not root:
-            root = above
-        while node is not root:
-            self._parent[node], node = root, self._parent[node]
-        return root
 
     def component(self, node: Node) -> list[Node]:
         return self.members.get(self.find(node), [node])
@@ -89,7 +81,7 @@ class Axes:
         for first, *others in joined:
             cut.update((first, *others))
             for other in others:
-                self._parent[self.find(first)] = self.find(other)
+                self.join(first, other)
         for value in filter(is_tile, (*op.operands, *op.results)):
             for axis, length in enumerate(value.type.shape):
                 node = value, axis

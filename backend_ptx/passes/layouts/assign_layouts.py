@@ -40,7 +40,7 @@ from tilewright.tileir.layouts.rules import RULES, in_registers, meet, rule_of
 from tilewright.tileir.ops import control
 from tilewright.tileir.ops.fold import Fold
 from tilewright.tileir.ops.memory import Load, Store
-from tilewright.tileir.ops.shape import Extract, Permute
+from tilewright.tileir.ops.shape import Broadcast, Extract, Permute
 from tilewright.tileir.types import Type
 
 
@@ -329,6 +329,8 @@ class _Inserter:
             return self._made(value, type_, lambda: self._copy(value, layout))
         if value.type == type_:
             return value
+        if isinstance(value.op, Broadcast) and rule_of(value.op).backward(value.op, layout) is not None:
+            return self._made(value, type_, lambda: self._copy(value, layout))  # less is converted
         return self._made(value, type_, lambda: ConvertLayout(src=value))
 
     def _copy(self, value: Value, layout: Layout) -> Op:

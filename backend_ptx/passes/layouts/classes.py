@@ -6,12 +6,13 @@ rematerialised copy in the layout that it needs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from tilewright.backend_ptx.layouts.memory import Access, gather_access, tile_access
 from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.tileir.analysis.axes import is_tile
+from tilewright.tileir.analysis.joined import Joined
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.carried import carried
 from tilewright.tileir.core import Op, Value
@@ -56,39 +57,29 @@ class LayoutClass:
         return size * max((a.weight for a in self.anchors), default=0)
 
 
-class Classes:
+class Classes(Joined[Value]):
     """The classes of a function, found by walking it once."""
 
     def __init__(self, unit: Unit) -> None:
+        super().__init__()
         self.unit = unit
-        self.parent: dict[Value, Value] = {}
         self.cheap: set[Value] = set()
         self.anchors: dict[Op, Anchor] = {}
         self.edges: list[Op] = []
         self.groups: dict[Op, list[Value]] = {}
         self.products: list[Product] = []
+        self.spread: list[tuple[int, Op, Value]] = []  # how often, and which index of which access
         self._block(unit.function.body.ops, 1)
+        self._join_spread()
         self.of: dict[Value, LayoutClass] = self._collect()
-
-    def find(self, value: Value) -> Value:
-        parent = self.parent.setdefault(value, value)
-        while parent is not value:
-            grand = self.parent[parent]
-            self.parent[value] = grand
-            value, parent = parent, grand
-        return value
 
     def _join(self, values: Iterable[Value | None]) -> None:
         """Put the tiles among the values into one class, cheap ones left out."""
         first: Value | None = None
         for value in values:
-            if value is None or not is_tile(value) or value in self.cheap:
-                continue
-            root = self.find(value)
-            if first is None:
-                first = root
-            elif root is not first:
-                self.parent[root] = first
+            if value is not None and is_tile(value) and value not in self.cheap:
+                first = first or value
+                self.join(value, first)
 
     def _block(self, ops: Sequence[Op], weight: int) -> None:
         for op in ops:
@@ -118,7 +109,7 @@ class Classes:
             self._join((op.acc, op.result))
             self.products.append(op)
         elif not op.terminator:
-            self._same_shapes(op)
+            self._same_shapes(op, self._set_apart(op, weight))
             self._anchor(op, weight)
 
     def _is_cheap(self, op: Op) -> bool:
@@ -128,12 +119,31 @@ class Classes:
         tiles = [v for v in op.operands if is_tile(v)]
         return op.rematerializable or splat or (op.cheap and bool(tiles) and all(v in self.cheap for v in tiles))
 
-    def _same_shapes(self, op: Op) -> None:
+    def _same_shapes(self, op: Op, apart: Collection[Value] = ()) -> None:
         """One class for operands and results of equal shape: for element-wise ops, gathers and unknown ops."""
-        tiles = [v for v in (*op.operands, *op.results) if is_tile(v)]
+        tiles = [v for v in (*op.operands, *op.results) if is_tile(v) and v not in apart]
         self.groups[op] = [v for v in tiles if v not in self.cheap]
         for shape in {v.type.shape for v in tiles}:
             self._join(v for v in tiles if v.type.shape == shape)
+
+    def _set_apart(self, op: Op, weight: int) -> list[Value]:
+        """The indices of an access beside MMAs that are a smaller tile, spread out; see `_join_spread`."""
+        if not isinstance(op, Gather | Scatter) or not self.unit.has(Product):
+            return []
+        moved = op.result if isinstance(op, Gather) else op.value
+        out = [i for i in op.indices if isinstance(i.op, Broadcast) and moved not in self.cheap and i not in self.cheap]
+        self.spread += [(weight, op, value) for value in out]
+        return out
+
+    def _join_spread(self) -> None:
+        """Indices that are spread out join the class of the access, the most frequent one first. Where MMAs say what
+        threads hold of one of the two, and another access moves the other, the access has them spread anew."""
+        for _, op, value in sorted(self.spread, key=lambda entry: -entry[0]):
+            both = {self.find(self.groups[op][0]), self.find(value)}
+            free = both - {self.find(product.result) for product in self.products}
+            if len(both) == 1 or len(free) != 1 or not free <= {self.find(a.tile) for a in self.anchors.values()}:
+                self.groups[op].append(value)
+                self._join((self.groups[op][0], value))
 
     def _anchor(self, op: Op, weight: int) -> None:
         if isinstance(op, TileAccess):

@@ -30,15 +30,15 @@ def rows_of_product(a, b, ids, y, masked: tw.Constant[bool]):
 
 
 @tw.tile_kernel
-def experts(a, b, ids, y, masked: tw.Constant[bool]):
+def experts(a, b, ids, y, wide: tw.Constant[int]):
     """y[ids] = a[ids] @ b."""
     i, j = tw.bid(1), tw.bid(0)
     row = tw.load(ids, (i,), (M,), padding_mode=tw.PaddingMode.ZERO)[:, None]
-    acc = tw.zeros((M, N), tw.float32)
+    acc = tw.zeros((M, wide), tw.float32)
     for k in range(tw.cdiv(a.shape[1], K)):
         x = tw.gather(a, (row, k * K + tw.arange(K, dtype=tw.int32)[None, :]))
-        acc = tw.mma(x, tw.load(b, (k, j), (K, N)), acc)
-    tw.scatter(y, (row, j * N + tw.arange(N, dtype=tw.int32)[None, :]), acc.astype(y.dtype))
+        acc = tw.mma(x, tw.load(b, (k, j), (K, wide)), acc)
+    tw.scatter(y, (row, j * wide + tw.arange(wide, dtype=tw.int32)[None, :]), acc.astype(y.dtype))
 
 
 @tw.tile_kernel
@@ -100,10 +100,15 @@ def test_rows_of_products_go_in_vectors(dtype: Any, n: int, masked: bool, width:
     assert (np.delete(args[3], ids[inside], axis=0) == 7).all()
 
 
-def test_gathered_rows_are_scattered() -> None:
-    args = *operands(np.random.default_rng(5).permutation(2 * M), BF16), False
-    assert widths(experts, args) == {"v4.b32"}
-    simulate(experts, (2, 2), args, "sm_90a", schedule="random", seed=1)
+@pytest.mark.parametrize("wide", [N, K])
+def test_gathered_rows_are_scattered(wide: int) -> None:
+    """What is gathered comes in whole vectors, also where it has the shape of the sums, whose rows are the same: the
+    index is spread for each."""
+    args = *operands(np.random.default_rng(5).permutation(2 * M), BF16), wide
+    assert widths(experts, args) == {"v4.b32" if wide > K else "b32"}
+    text = experts.lower(*args, target="sm_90a").lowered.llvm_text
+    assert set(re.findall(r"cp\.async\.c[ag]\.shared\.global[.:\w]* \[\$\d\], \[\$\d\], (\d+)", text)) == {"16"}
+    simulate(experts, (2 * N // wide, 2), args, "sm_90a", schedule="random", seed=1)
     rows = args[2]
     product = args[0][rows].astype(np.float32) @ args[1].astype(np.float32)
     assert (args[3][rows] == product.astype(BF16)).all()
