@@ -38,6 +38,7 @@ from tilewright.backend_ptx.passes.stores.split_stores import split_stores
 from tilewright.backend_ptx.targets import Target
 from tilewright.backend_ptx.verifier import verify_machine
 from tilewright.tileir.core import Function
+from tilewright.tileir.passes.count_before_adding import count_before_adding
 from tilewright.tileir.passes.join_bounds import join_bounds
 from tilewright.tileir.passes.join_loops import join_loops
 from tilewright.tileir.passes.manager import Observer, Order, Pass, PassManager
@@ -45,6 +46,7 @@ from tilewright.tileir.passes.widen_reductions import widen_reductions
 
 PIPELINE: Final[tuple[Pass[Compilation], ...]] = (
     scale_operands,
+    count_before_adding,
     widen_reductions,
     order_blocks,
     split_loops,
@@ -82,6 +84,7 @@ PIPELINE: Final[tuple[Pass[Compilation], ...]] = (
 # (earlier, later, reason). A pass that is not in the pipeline constrains nothing.
 ORDER: Final[tuple[Order[Compilation], ...]] = (
     (scale_operands, form_clusters, "CTAs share the operands of the multiply that it makes"),
+    (count_before_adding, select_instructions, "it makes matrix multiplies"),
     (widen_reductions, form_clusters, "CTAs exchange elements of at least 32 bits"),
     (widen_reductions, split_reductions, "a reduction that another one merges has become that one"),
     (order_blocks, split_loops, "the parts of a loop do not show how many iterations it has"),

@@ -14,20 +14,16 @@ from tilewright.frontend.calls.shape import tile_arg
 from tilewright.frontend.promotion import broadcast, cast
 from tilewright.frontend.translator import Translator
 from tilewright.frontend.values import Val, named
+from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Value
+from tilewright.tileir.counting import MOST_COMPARISONS, counted
 from tilewright.tileir.dtypes import DType, bool_, int8, int16, int32, int64, uint8, uint32, uint64
 from tilewright.tileir.ops.convert import Bitcast
 from tilewright.tileir.ops.math import IsNan, Not
-from tilewright.tileir.ops.matmul import Mma
-from tilewright.tileir.ops.reduce import ReduceMax, ReduceMin, ReduceSum
+from tilewright.tileir.ops.reduce import ReduceMax, ReduceMin
 from tilewright.tileir.ops.shape import Iota, Permute, Reshape
 
 _SIGNED = {8: int8, 16: int16, 32: int32, 64: int64}
-# A histogram compares every element with every bin.
-MOST_COMPARISONS = 1 << 17
-# From where on the tensor cores count.
-LEAST_BINS_OF_PRODUCT = 128
-LEAST_ELEMENTS_OF_PRODUCT = 32
 
 
 @call_rule("sort")
@@ -84,29 +80,7 @@ def histogram(t: Translator, x: Val, bins: Val, /) -> Val:
     numbers = cast(t, tile, int32)
     if tile.type.dtype.bitwidth == 64:
         numbers = where(t, binary(t, "equal", cast(t, numbers, tile.type.dtype), tile), numbers, -1)
-    if count >= LEAST_BINS_OF_PRODUCT and tile.type.size >= LEAST_ELEMENTS_OF_PRODUCT:
-        return _counted_by_product(t, numbers, count)
-    return t.emit(ReduceSum, src=cast(t, _one_hot(t, numbers, count, 1), int32), axes=(0,))
-
-
-def _counted_by_product(t: Translator, numbers: Value, count: int) -> Value:
-    """A bin is a row and a column: which row an element is in, times which column, summed up by tensor cores."""
-    shift = (count.bit_length() - 1) // 2
-    columns = 1 << shift
-    rows = count >> shift
-    row, column = binary(t, "bitwise_rshift", numbers, shift), binary(t, "bitwise_and", numbers, columns - 1)
-    zero = broadcast(t, t.constant(0, int32), (rows, columns))
-    product = t.emit(Mma, a=cast(t, _one_hot(t, row, rows, 0), int8), b=cast(t, _one_hot(t, column, columns, 1), int8),
-                     acc=zero, fast_acc=False)
-    return t.emit(Reshape, src=product, shape=(count,))
-
-
-def _one_hot(t: Translator, numbers: Value, count: int, axis: int) -> Value:
-    """Which of 0 to count - 1 each element is, along a new axis."""
-    size = numbers.type.size
-    every = t.emit(Reshape, src=t.emit(Iota, size=count, dtype=int32), shape=(1, count) if axis else (count, 1))
-    turned = t.emit(Reshape, src=numbers, shape=(size, 1) if axis else (1, size))
-    return binary(t, "equal", turned, every)  # type: ignore[no-any-return]
+    return counted(Builder(t.block, t.scope.span(t.node)), numbers, count)
 
 
 # -- Rows ------------------------------------------------------------------------------------------------------------

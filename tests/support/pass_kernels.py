@@ -51,6 +51,8 @@ KERNELS: dict[str, Kernel] = {
         r.normal(size=(100, 72)).astype(np.float16), np.zeros((64, 104), np.float32), 3]),
     "locked_sum": Kernel((3,), lambda r: [
         np.zeros(1, np.int32), r.integers(-9, 9, (3, 256)).astype(np.int32), np.zeros((1, 256), np.int32)]),
+    "counted_bytes": Kernel((3,), lambda r: [
+        r.integers(0, 256, 1500).astype(np.uint8), np.zeros((2, 100), np.int64), 1]),
     "prefix_sum": Kernel((3,), lambda r: [
         r.integers(-9, 9, 3000).astype(np.int32), np.zeros(3072, np.int32), np.zeros(3, np.int32)]),
     "scaled_rows": Kernel((3,), lambda r: [

@@ -18,6 +18,7 @@ class Shown(NamedTuple):
 
 SHOWN = {
     "scale_operands": Shown("block_scaled"),
+    "count_before_adding": Shown("counted_bytes"),
     "widen_reductions": Shown("reduce_axes"),
     "order_blocks": Shown("triangle"),
     "split_loops": Shown("masked_blocks"),
