@@ -28,11 +28,14 @@ class Group:
         self.key = key
         self.shape, self.varies, self.thin = key
         self.ops: list[Op] = []
+        self.members: set[Op] = set()
+        self.folds: set[Op] = set()  # the reductions among them
 
-    @property
-    def folds(self) -> list[Op]:
-        """The reductions among the ops."""
-        return [op for op in self.ops if may_fold(op)]
+    def add(self, op: Op) -> None:
+        self.ops.append(op)
+        self.members.add(op)
+        if may_fold(op):
+            self.folds.add(op)
 
     def pays(self, stored: bool) -> bool:
         """Is a loop faster than the closures? `stored`: it would write the result where it belongs."""
@@ -58,7 +61,7 @@ def find_groups(
         if folds and may_fold(op):
             folded = home.get(op.operands[0])
             if folded is not None and open_.get(folded.key) is folded and op.operands[0].type.shape == folded.shape:
-                folded.ops.append(op)
+                folded.add(op)
                 home[op.results[0]] = folded
                 continue
         key = _key(op, varies, thin or {})
@@ -73,7 +76,7 @@ def find_groups(
             order.append(op)
             continue
         group = open_.setdefault(key, Group(key))
-        group.ops.append(op)
+        group.add(op)
         home[op.results[0]] = group
     return order
 

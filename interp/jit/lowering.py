@@ -143,7 +143,7 @@ class LoopLowering(Lowering):
 
     def _stays(self, value: Value, group: Group) -> bool:
         """Does a value of a group need memory: for what uses it outside of the group, or for a reduction?"""
-        return any(user not in group.ops or user in group.folds for user in self._users.get(value, ()))
+        return any(user not in group.members or user in group.folds for user in self._users.get(value, ()))
 
 
 def _count(chunk: Chunk, group: Group) -> int:
