@@ -1,4 +1,4 @@
-"""Operators of frozen dataclasses: `x + y` calls `__add__` of x, else `__radd__` of y."""
+"""Operators of frozen dataclasses and named tuples: `x + y` calls `__add__` of x, else `__radd__` of y."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _COMPARE: dict[type[ast.cmpop], tuple[str, str]] = {
 
 def binary(t: Translator, op: type[ast.operator], x: Val, y: Val) -> tuple[Val] | None:
     """What a method makes of `x op y`; None if neither side has one."""
-    if not (isinstance(x, Struct) or isinstance(y, Struct)):
+    if not (isinstance(x, Struct | tuple) or isinstance(y, Struct | tuple)):
         return None
     word = _BINARY[op]
     return _either(t, f"__{word}__", f"__r{word}__", x, y)
@@ -32,7 +32,7 @@ def binary(t: Translator, op: type[ast.operator], x: Val, y: Val) -> tuple[Val] 
 
 def comparison(t: Translator, op: type[ast.cmpop], x: Val, y: Val) -> tuple[Val] | None:
     """What a method makes of a comparison; None if neither side has one."""
-    if op not in _COMPARE or not (isinstance(x, Struct) or isinstance(y, Struct)):
+    if op not in _COMPARE or not (isinstance(x, Struct | tuple) or isinstance(y, Struct | tuple)):
         return None
     word, exchanged = _COMPARE[op]
     return _either(t, f"__{word}__", f"__{exchanged}__", x, y)
@@ -44,8 +44,9 @@ def unary(t: Translator, op: type[ast.unaryop], x: Val) -> tuple[Val] | None:
 
 
 def called(t: Translator, name: str, x: Val, *args: Val) -> tuple[Val] | None:
-    """The result of a method that the user wrote for objects of a frozen dataclass; None if there is none."""
-    method = getattr(x.type, name, None) if isinstance(x, Struct) else None
+    """The result of a method that the user wrote for objects of such a class; None if there is none."""
+    kind = x.type if isinstance(x, Struct) else type(x) if isinstance(x, tuple) else None
+    method = getattr(kind, name, None)
     if not isinstance(method, types.FunctionType) or method.__code__.co_filename == "<string>":  # dataclass made it
         return None
     return (inline_function(t, method, [x, *args], {}),)

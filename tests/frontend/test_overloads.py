@@ -1,4 +1,4 @@
-"""Operators of frozen dataclasses, Python's math and tuple methods on constants, comprehensions over constants."""
+"""Operators of frozen dataclasses and named tuples, Python's math and methods on constants, and comprehensions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -83,6 +83,32 @@ Z, W = X[0] + 1j * X[1], X[2] + 1j * X[3]
 ], ids=["add", "mul", "rmul", "neg", "invert", "matmul", "abs", "iadd", "compare"])
 def test_operators(function: Any, want: Any) -> None:
     np.testing.assert_allclose(result(function), want)
+
+
+class Interval(NamedTuple):
+    """Sides by name: what it has no operators for it does as a tuple."""
+
+    low: Any
+    high: Any
+
+    def __mul__(self, other):
+        ends = tuple(x * y for x in self for y in other)
+        return Interval(functools.reduce(min, ends), functools.reduce(max, ends))
+
+    def __rsub__(self, number):
+        return Interval(number - self.high, number - self.low)
+
+
+def test_operators_of_named_tuples() -> None:
+    @ct.tile_kernel
+    def kernel(x, out):
+        a, b = Interval(x, x + 2.0), Interval(-1.0, 3.0)
+        for i, value in enumerate(a * b + (1.0 - a)):
+            ct.store(out, i, value)
+
+    out = np.zeros(4)
+    kernel[(1,)](2.0, out)
+    assert out.tolist() == [-4, 12, -3, -1]
 
 
 def test_an_operator_that_is_not_there() -> None:
