@@ -69,6 +69,7 @@ class Descent(NamedTuple):
 
 
 Tighten = Callable[[TriedPlan, Rejection], Iterator[Descent]]
+Bears = Callable[[Facts], int]
 
 
 def _descent(plan: TriedPlan, refused: Rejection, what: str, **limits: Any) -> Descent:
@@ -80,7 +81,8 @@ def _descent(plan: TriedPlan, refused: Rejection, what: str, **limits: Any) -> D
 class Rung:
     """`tighten` gives the steps of the rung, in the order in which they are tried. `keeps`: whether what was tightened
     before stays so, but for what the rung `undoes`. `hopes`: whether it is tried against spills only where the
-    registers of an SM come near to what the tiles take (HOPE)."""
+    registers of an SM come near to what the tiles take (HOPE). `bears`: the spilled bytes with which a plan is faster
+    than one rung down."""
 
     name: str
     helps: frozenset[Shortage]
@@ -88,6 +90,7 @@ class Rung:
     keeps: bool = True
     undoes: str = ""
     hopes: bool = False
+    bears: Bears = lambda facts: 0
 
 
 _THREADS = frozenset({Shortage.SPILLS, Shortage.SERIALISED, Shortage.REGISTERS, Shortage.HOPELESS})
@@ -117,12 +120,11 @@ def one_resident(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
         yield from uncapped(plan, refused)
 
 
-def without(fact: str, limit: str, what: str) -> Tighten:
-    """A plan without what a fact says of this one, which a limit forbids. Teams of warps in turns rather spill a few
-    bytes: GELU and a residual after 16384x1024x1024 by 128x128x64 on an H100 69 us, 80 with all warps on one block."""
+def without(fact: str, limit: str, what: str, **again: bool) -> Tighten:
+    """A plan without what a fact says of this one, which a limit forbids; `again` allows what another rung forbade."""
     def tighten(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
-        if getattr(plan.facts, fact) and not (plan.facts.teams and _few(refused)):
-            yield _descent(plan, refused, what, **{limit: False, "producer_ease": True})
+        if getattr(plan.facts, fact):
+            yield _descent(plan, refused, what, **{limit: False}, **again)
     return tighten
 
 
@@ -149,7 +151,7 @@ def lower_occupancy(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
 def two_resident(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
     """Registers for AIM CTAs per SM: ptxas, left alone, may take just as many and spill a little, told so nothing."""
     free = plan.facts.resident == 0 and plan.limits.max_occupancy is None
-    if free and not plan.facts.unit and _few(refused):
+    if free and not plan.facts.unit and refused.kind is Shortage.SPILLS and refused.amount <= CHEAP_SPILLS:
         yield _descent(plan, refused, f"registers for {AIM} CTAs per SM", max_occupancy=AIM)
 
 
@@ -159,15 +161,9 @@ def fewer_stages(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
         yield _descent(plan, refused, f"stages lowered to {fewer}", max_stages=fewer)
 
 
-def _few(refused: Rejection) -> bool:
-    return refused.kind is Shortage.SPILLS and refused.amount <= CHEAP_SPILLS
-
-
 def more_ctas(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
     """Clusters of twice as many CTAs and more, each with a part of the accumulators or of the reduced rows. MMAs may
     start early again: beside a part there may be registers for what they hold."""
-    if _few(refused):
-        return
     ctas = 2 * max(plan.facts.cluster, plan.limits.ctas or 1)
     while (plan.facts.unit or plan.facts.reduces) and plan.limits.allow_cluster and ctas <= MOST_CTAS:
         yield _descent(plan, refused, f"{ctas} CTAs per cluster", ctas=ctas, early_mmas=True)
@@ -179,8 +175,6 @@ def more_ctas(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
 def other_warps(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
     """Twice as many warps; from so many that they share the registers of an SM, back to those that just use them."""
     warps = plan.facts.warps
-    if plan.facts.unit and _few(refused):
-        return  # SiLU and a residual after 4096^3 on an H100: 191 us with 8 bytes spilled, 216 with 16 warps
     if (plan.limits.warps or 0) < MOST_WARPS and warps <= FULL:
         yield _descent(plan, refused, f"{2 * warps} warps in place of {warps}", warps=2 * warps)
 
@@ -211,8 +205,7 @@ def no_cluster(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
 
 def other_unit(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
     """The next matrix unit in place of one whose MMAs are outstanding, and hold registers meanwhile."""
-    few = refused.kind is Shortage.SPILLS and refused.amount <= FEW_SPILLS
-    if plan.facts.unit and plan.facts.next_unit and not few:
+    if plan.facts.unit and plan.facts.next_unit:
         limits = Limits(matrix_unit=plan.facts.next_unit, allow_cluster=plan.limits.allow_cluster)
         yield Descent(limits, f"{plan.facts.next_unit} in place of {plan.facts.unit}: {refused.words}")
 
@@ -223,27 +216,39 @@ def uncapped(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
         yield _descent(plan, refused, "registers for one CTA per SM", cap_registers=False)
 
 
+def in_teams(facts: Facts) -> int:
+    """GELU and a residual after 16384x1024x1024 by 128x128x64 on an H100: 69 us with a few bytes spilled by teams of
+    warps in turns, 80 with all warps on one block."""
+    return CHEAP_SPILLS if facts.teams else 0
+
+
+def beside_mmas(facts: Facts) -> int:
+    """SiLU and a residual after 4096^3 on an H100: 191 us with 8 bytes spilled, 216 with 16 warps."""
+    return CHEAP_SPILLS if facts.unit else 0
+
+
 # Fewer MMAs, blocks and parts of loops have less live at once: accumulators and operands, and what they share.
 LADDER: tuple[Rung, ...] = (
     Rung("entry", _THREADS | {Shortage.IGNORED}, one_resident),
     Rung(PRODUCER, _THREADS, lean_producer),
-    Rung("teams", _THREADS | _MEMORY | {Shortage.IGNORED}, without("teams", "teams", "all warps run one block"),
-         undoes=PRODUCER),
+    Rung("teams", _THREADS | _MEMORY | {Shortage.IGNORED},
+         without("teams", "teams", "all warps run one block", producer_ease=True), undoes=PRODUCER, bears=in_teams),
     Rung("blocks", _THREADS | _MEMORY | {Shortage.IGNORED},
-         without("looped", "loop_over_blocks", "one block for each CTA")),
+         without("looped", "loop_over_blocks", "one block for each CTA"), bears=in_teams),
     Rung("occupancy", _THREADS | _MEMORY, lower_occupancy),
-    Rung("MMAs in order", _THREADS, without("early", "early_mmas", IN_ORDER)),
+    Rung("MMAs in order", _THREADS, without("early", "early_mmas", IN_ORDER), bears=in_teams),
     Rung("two CTAs", frozenset({Shortage.SPILLS}), two_resident),
-    Rung("whole loops", _THREADS | _MEMORY, without("split", "split_loops", "no loop is split")),
+    Rung("whole loops", _THREADS | _MEMORY, without("split", "split_loops", "no loop is split"), bears=in_teams),
     Rung("stages", _MEMORY, fewer_stages),
     Rung("K split", _MEMORY, split_depth),
-    Rung("cluster", _THREADS, more_ctas, undoes="MMAs in order"),
-    Rung("warps", _THREADS, other_warps, hopes=True),
+    Rung("cluster", _THREADS, more_ctas, undoes="MMAs in order", bears=lambda facts: CHEAP_SPILLS),
+    Rung("warps", _THREADS, other_warps, hopes=True, bears=beside_mmas),
     Rung("fewer warps", _THREADS, fewer_warps, hopes=True),
     Rung("exchanges", _MEMORY, exchange_in_pieces),
-    Rung("setmaxnreg", _THREADS, without("reallocates", "allow_register_reallocation", NO_REALLOCATION), hopes=True),
+    Rung("setmaxnreg", _THREADS, without("reallocates", "allow_register_reallocation", NO_REALLOCATION), hopes=True,
+         bears=in_teams),
     Rung("no cluster", _THREADS | _MEMORY, no_cluster),
-    Rung("matrix unit", _THREADS | _MEMORY, other_unit, keeps=False, hopes=True),
+    Rung("matrix unit", _THREADS | _MEMORY, other_unit, keeps=False, hopes=True, bears=lambda facts: FEW_SPILLS),
     Rung("spills", _THREADS, uncapped),
 )
 
@@ -290,5 +295,6 @@ def _steps(plan: TriedPlan, refused: Rejection) -> Iterator[tuple[Rung, Descent]
     facts = plan.facts
     lost = refused.kind is Shortage.SPILLS and facts.registers * facts.threads > HOPE * plan.target.registers_per_sm
     for rung in LADDER:
-        if refused.kind in rung.helps and not (lost and rung.hopes):
+        borne = refused.kind is Shortage.SPILLS and refused.amount <= rung.bears(facts)
+        if refused.kind in rung.helps and not borne and not (lost and rung.hopes):
             yield from ((rung, step) for step in rung.tighten(plan, refused))
