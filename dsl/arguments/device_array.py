@@ -9,6 +9,7 @@ from typing import Any
 
 from tilewright.arguments.arrays import HOST, ArrayInfo, describe, host_view
 from tilewright.arguments.dlpack import CPU, CUDA, make_capsule, row_major
+from tilewright.launching import ahead
 from tilewright.launching.current import current
 from tilewright.streams.memory import ALIGNMENT, HostBuffer, on_gpu
 from tilewright.streams.queues import Queue, queue_of
@@ -213,6 +214,7 @@ def place_for(device: int | None, stream: Any) -> int:
         return device
     from tilewright.backend_ptx.runtime import driver
 
+    ahead.begin()
     if not driver.available():
         return HOST
     named = current() if stream is None else stream

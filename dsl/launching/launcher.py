@@ -20,6 +20,7 @@ from tilewright.arguments.checks import common_device, note_outputs, outputs_of,
 from tilewright.arguments.constants import constant_key, is_typed_number
 from tilewright.arguments.sharing import near
 from tilewright.arguments.torch_tensors import note_writes
+from tilewright.launching import ahead
 from tilewright.launching.checking import Checking, from_environment
 from tilewright.launching.current import current
 from tilewright.launching.grid import Grid, check_hardware, make_grid
@@ -363,6 +364,18 @@ class Launcher:
 
             self._gpu = GpuRunner(self._specialiser)
         return self._gpu
+
+
+def _first_needs() -> None:
+    """Load what the first launch on a GPU uses, and read which program this is."""
+    from tilewright.backend_ptx.runtime import kernel, plan, tensor_map, versions  # noqa: F401
+    from tilewright.launching import gpu, notes  # noqa: F401
+
+    notes.program()
+    versions.llvm_build()
+
+
+ahead.work.append(_first_needs)
 
 
 class _Known:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tilewright.arguments.bind import Argument, Const, Scalar, Tuple
-from tilewright.launching import notes
+from tilewright.launching import ahead, notes
 from tilewright.launching.fingerprint import Fingerprint, Unclear
 from tilewright.launching.sources import PythonSource
 from tilewright.launching.specialise import Specialiser
@@ -34,6 +34,7 @@ def key_of(specialiser: Specialiser, arguments: Sequence[Argument], switches: Sw
         given = [_argument(read, argument) for argument in arguments]
     except Exception:  # Unclear, and whatever an object raises that is asked what it is: translating it says more
         return None
+    ahead.finish()
     return notes.key_of("kernel", specialiser.name, kernel, read.parts, given, specialiser.hints, specialiser.rules,
                         switches, versions(device), notes.program())
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from tilewright.backend_ptx.runtime import versions
+import tilewright as ct
+from tilewright.backend_ptx.runtime import driver, versions
+from tilewright.launching import ahead
 
 PROGRAM = """
 import sys
@@ -46,6 +50,28 @@ def test_a_warm_launch_loads_neither_frontend_nor_passes_nor_llvm(tmp_path: Path
     for name in ("llvmlite", *(f"tilewright.{part}" for part in parts)):
         assert any(module == name or module.startswith(f"{name}.") for module in cold), name
         assert not [module for module in warm if module == name or module.startswith(f"{name}.")]
+
+
+def test_the_host_works_while_the_driver_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once, in a thread of its own, from before the driver is asked; what fails there, its user meets."""
+    ran: list[str] = []
+    started = threading.Event()
+
+    def start() -> bool:
+        assert started.wait(60)
+        return False
+
+    def note() -> None:
+        ran.append(threading.current_thread().name)
+        started.set()
+
+    monkeypatch.setattr(ahead, "_thread", None)
+    monkeypatch.setattr(ahead, "work", [lambda: 1 // 0, note])
+    monkeypatch.setattr(driver, "available", start)
+    for _ in range(2):
+        ct.to_device(np.ones(2, np.float32))
+    ahead.finish()
+    assert ran == ["tilewright-ahead"]
 
 
 def test_llvm_that_is_linked_from_elsewhere_says_its_version(monkeypatch: pytest.MonkeyPatch) -> None:
