@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import hashlib
 import secrets
+from collections.abc import Callable
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from tilewright.backend_ptx.resources.verdict import FULL_LEVEL, Rejection, of_error, of_log
@@ -22,6 +24,9 @@ from tilewright.tileir.sources import digest
 
 if TYPE_CHECKING:
     from tilewright.backend_ptx.compile import Attempt, Compiled, Watch
+
+# What compiles for this thread as `compile_kernel` does, in another process.
+elsewhere: ContextVar[Callable[..., Compiled] | None] = ContextVar("tilewright_compiles_elsewhere", default=None)
 
 
 def build_kernel(
@@ -45,8 +50,9 @@ def build_kernel(
         from tilewright.backend_ptx.compile import compile_kernel
 
         assembler = DriverJudge(hints.opt_level)
-        compiled = compile_kernel(function, device.target, watch, hints=hints, switches=switches, judge=assembler,
-                                  limits=_accepted(cache, key))
+        make = elsewhere.get() if watch is None else None
+        compiled = (make or compile_kernel)(function, device.target, watch, hints=hints, switches=switches,
+                                            judge=assembler, limits=_accepted(cache, key))
         module, log, mark = assembler.take(compiled.ptx)
         meta = {"abi": compiled.abi.to_json(), "threads": compiled.threads, "shared_bytes": compiled.shared_bytes,
                 "log": log, "opt_level": hints.opt_level, "cluster": compiled.cluster, "rungs": list(compiled.rungs),
@@ -85,6 +91,11 @@ class DriverJudge:
             return refused
         self._loaded[compiled.ptx] = module, log, mark
         return of_log(log) if self._level >= FULL_LEVEL else None
+
+    def adopt(self, compiled: Compiled, log: str, mark: str) -> None:
+        """Take over what another process has assembled for this GPU: the driver's cache has it."""
+        module, _ = load_ptx(compiled.ptx + mark, compiled.name, self._level)
+        self._loaded[compiled.ptx] = module, log, mark
 
     def take(self, ptx: str) -> tuple[Any, str, str]:
         """The module of this code, the assembler's log, and the mark by which the driver's cache knows the text; the

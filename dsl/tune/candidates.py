@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Any
 
 from tilewright.kernel import tile_kernel
 from tilewright.launching.grid import Grid, check_hardware
+from tilewright.tune.elsewhere import Compilers, cores
 from tilewright.tune.place import gpu_of
 from tilewright.tune.space import Config
 
@@ -39,15 +39,18 @@ Make = Callable[[Config], Candidate]
 
 
 def prepared(configs: Sequence[Config], make: Make, stream: Any) -> Iterator[Candidate | Refused]:
-    """Compile all of them side by side, as they are done: the driver's assembler, which takes most of the time, runs
-    outside of Python's lock. Nothing is launched."""
+    """Compile all of them side by side, as they are done; many are compiled by processes of their own. Nothing is
+    launched."""
+    from tilewright.backend_ptx.runtime.build import elsewhere
+
     def one(config: Config) -> Candidate | Refused:
         try:
             return _compiled(make(config), stream)
         except Exception as error:
             return Refused(config, error)
 
-    with ThreadPoolExecutor(max_workers=min(len(configs), os.cpu_count() or 1)) as pool:
+    threads = min(len(configs), cores())
+    with Compilers(len(configs)) as make_code, ThreadPoolExecutor(threads, "", elsewhere.set, (make_code,)) as pool:
         yield from pool.map(one, configs)
 
 

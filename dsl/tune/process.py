@@ -41,9 +41,9 @@ class Worker:
         self._process: subprocess.Popen[bytes] | None = None
         self._answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
-    def ask(self, message: tuple[Any, ...], seconds: float, late: str) -> tuple[Any, ...]:
-        """The answer to a message. Raises TileLaunchTimeoutError(late) without one in time, RemoteError for an error,
-        RuntimeError where the process has ended."""
+    def ask(self, message: tuple[Any, ...], seconds: float | None, late: str) -> tuple[Any, ...]:
+        """The answer to a message. Raises TileLaunchTimeoutError(late) without one in time (None: it is waited for),
+        RemoteError for an error, RuntimeError where the process has ended."""
         process = self._process or self._start()
         try:
             assert process.stdin is not None

@@ -3,6 +3,9 @@
 It reads pickled messages from its standard input, ("job", Job) or ("run",), and answers each on what was its standard
 output: ("ready",), ("time", microseconds) or ("error", type name, message). What kernels print goes to the standard
 error, so that it cannot mix with the answers.
+
+Others compile: ("compile", what, how) is answered by ("compiled", Compiled, the assembler's log, the mark by which the
+driver's cache knows the code) or ("refused", error).
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from typing import Any
 from tilewright.arguments.bind import leaves
 from tilewright.launching.gpu import DevicePlan
 from tilewright.launching.host import interpreter_value
+from tilewright.tileir.diagnostics import TileError
 from tilewright.tune.job import ALIGNMENT, Block, Job, relocate
 
 
@@ -36,6 +40,8 @@ def main() -> None:
                 run = None  # frees the memory of the job before
                 run = prepared(message[1])
                 answer: tuple[Any, ...] = ("ready",)
+            elif message[0] == "compile":
+                answer = _compiled(message[1], message[2])
             else:
                 assert run is not None, "a run without a job"
                 answer = ("time", run())
@@ -43,6 +49,24 @@ def main() -> None:
             answer = ("error", type(error).__name__, str(error))
         pickle.dump(answer, answers)
         answers.flush()
+
+
+def _compiled(what: tuple[Any, Any, int], how: dict[str, Any]) -> tuple[Any, ...]:
+    """`what`: a function, a target, and the GPU that it is of."""
+    from tilewright.backend_ptx.compile import compile_kernel
+    from tilewright.backend_ptx.runtime.build import DriverJudge
+    from tilewright.backend_ptx.runtime.driver import check, driver, get_device
+
+    function, target, ordinal = what
+    get_device(ordinal).ensure_current()
+    assembler = DriverJudge(how["hints"].opt_level)
+    try:
+        compiled = compile_kernel(function, target, judge=assembler, **how)
+    except TileError as error:
+        return "refused", error
+    module, log, mark = assembler.take(compiled.ptx)
+    check(driver().cuModuleUnload(module), "cuModuleUnload")
+    return "compiled", compiled, log, mark
 
 
 def prepared(job: Job) -> Callable[[], float]:
