@@ -18,6 +18,8 @@ from tilewright.backend_ptx.lower.integers import clamped, resized
 from tilewright.backend_ptx.lower.positions import thread_index
 from tilewright.backend_ptx.ops.async_copy import AsyncLoad
 from tilewright.tileir.analysis.accesses import TileWidths
+from tilewright.tileir.analysis.ranges import IntFact, top
+from tilewright.tileir.dtypes import int32
 from tilewright.tileir.layouts.flat import is_plain
 from tilewright.tileir.layouts.queries import register_offsets
 from tilewright.tileir.ops.memory import Load, Store
@@ -47,8 +49,12 @@ class TileAccess(Accesses):
     # ---- where ------------------------------------------------------------------------------------------------
 
     def _origin(self, axis: int, elem: str) -> Val:
-        """First element of the tile along an axis."""
-        return self.ctx.b.mul(self.ctx.integer(self.index[axis], elem), self.steps[axis])
+        """First element of the tile along an axis; computed in i32, as addresses in small arrays are, if that holds
+        it."""
+        index, steps = self.index[axis], self.steps[axis]
+        known = self.ctx.facts[index]
+        near = self.small and IntFact(known.low * steps, known.high * steps).within(*top(int32)[:2])
+        return resized(self.ctx.b, self.ctx.b.mul(self.ctx.integer(index, "i32" if near else elem), steps), True, elem)
 
     def _thread(self, axis: int) -> Val:
         return thread_index(self.ctx, self.layout, axis)

@@ -17,14 +17,18 @@ any result changes: iterations execute in the same order, with the same ops.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from tilewright.tileir.analysis.facts import Facts
+from tilewright.tileir.analysis.linear import Linear
+from tilewright.tileir.analysis.ranges import top
 from tilewright.tileir.analysis.thresholds import Quotient, Threshold, Thresholds
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved, Unit
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Function, Op, Value, clone_block
-from tilewright.tileir.dtypes import int64
+from tilewright.tileir.dtypes import DType, int32, int64
 from tilewright.tileir.iterations import most_iterations
 from tilewright.tileir.ops import arith
 from tilewright.tileir.ops.control import For, If
@@ -70,7 +74,7 @@ def split_ranges(unit: Unit, tell: Tell) -> Preserved:
     found = {loop: known for loop in loops if (known := _known(loop, unit))}
     if not found:
         return ALL
-    order = _numbers(unit.function)
+    order, facts = _numbers(unit.function), unit.facts
 
     def rule(rewriter: Rewriter, op: For) -> None:
         known = found.get(op)
@@ -78,7 +82,7 @@ def split_ranges(unit: Unit, tell: Tell) -> Preserved:
             rewriter.keep(op)
             return
         tell(op, known)
-        for old, new in zip(op.results, _split(rewriter, op, known, order), strict=True):
+        for old, new in zip(op.results, _split(_Cuts(rewriter, op, order, facts), known), strict=True):
             rewriter.replace(old, new)
 
     rewrite(unit.function, {For: rule})
@@ -152,12 +156,13 @@ def _elements(block: Block) -> int:
     return sum(v.type.size for v in values if isinstance(v.type, TileType))
 
 
-def _split(b: Rewriter, loop: For, known: Sequence[Known], order: dict[Value, int]) -> tuple[Value, ...]:
+def _split(cuts: _Cuts, known: Sequence[Known]) -> tuple[Value, ...]:
     """The loops before, in and after the range in which all comparisons are known; gives the last one's results."""
+    b, loop = cuts.b, cuts.loop
     starts = {k.threshold.at for k in known if not k.threshold.below}
     ends = {k.threshold.at for k in known if k.threshold.below}
-    first = _cut(b, loop, starts, arith.Max, order) if starts else None
-    last = _cut(b, loop, ends, arith.Min, order) if ends else None
+    first = cuts.cut(starts, arith.Max) if starts else None
+    last = cuts.cut(ends, arith.Min) if ends else None
     if first is not None and last is not None:
         last = b.value(arith.Max(lhs=first, rhs=last))
     main = {k.op.result: k.value for k in known}
@@ -178,38 +183,68 @@ def _told(known: Known, thresholds: Iterable[Quotient]) -> bool:
     return known.threshold.exact and set(thresholds) == {known.threshold.at}
 
 
-def _cut(
-    b: Rewriter, loop: For, thresholds: Iterable[Quotient], choose: type[arith.Min | arith.Max],
-    order: dict[Value, int],
-) -> Value:
-    """The first value of the loop variable at or beyond all thresholds (for `Min`: any), within the loop's bounds."""
-    lower, upper = (b.cast(bound, int64) for bound in (loop.lower, loop.upper))
-    at, *others = (_quotient(b, t, order) for t in sorted(thresholds, key=lambda t: _key(t, order)))
-    for other in others:
-        at = b.value(choose(lhs=at, rhs=other))
-    at = b.value(arith.Min(lhs=b.value(arith.Max(lhs=at, rhs=lower)), rhs=upper))
-    if constant_value(loop.step) != 1:  # on to the next value that the variable takes
-        step = b.cast(loop.step, int64)
-        steps = b.value(arith.CeilDiv(lhs=b.value(arith.Sub(lhs=at, rhs=lower)), rhs=step))
-        at = b.value(arith.Add(lhs=lower, rhs=b.value(arith.Mul(lhs=steps, rhs=step))))
-        at = b.value(arith.Min(lhs=at, rhs=b.number(loop.lower.type.dtype.int_range[1], int64)))
-    return b.cast(at, loop.lower.type.dtype)
+def _reduced(quotient: Quotient) -> Quotient:
+    """The same in smaller numbers: floor((g * x + n) / (g * d)) = floor((x + floor(n / g)) / d)."""
+    (terms, along, number), divisor = quotient
+    common = math.gcd(divisor, *(factor for _, factor in terms))
+    few = frozenset((value, factor // common) for value, factor in terms)
+    return Quotient(Linear(few, along, number // common), divisor // common)
 
 
-def _key(quotient: Quotient, order: dict[Value, int]) -> Any:
-    form = quotient.form
-    return quotient.divisor, form.number, sorted((order[v], n) for v, n in form.terms)
+class _Cuts(NamedTuple):
+    """Where a loop is cut. `order`: values in program order; `facts`: of the function before."""
 
+    b: Rewriter
+    loop: For
+    order: dict[Value, int]
+    facts: Facts
 
-def _quotient(b: Rewriter, quotient: Quotient, order: dict[Value, int]) -> Value:
-    total = b.number(quotient.form.number, int64)
-    for value, factor in sorted(quotient.form.terms, key=lambda term: order[term[0]]):
-        scalar = b.renamed.get(value, value)
-        term = b.value(arith.Mul(lhs=b.cast(scalar, int64), rhs=b.number(factor, int64)))
-        total = b.value(arith.Add(lhs=term, rhs=total))
-    if quotient.divisor == 1:
-        return total
-    return b.value(arith.FloorDiv(lhs=total, rhs=b.number(quotient.divisor, int64)))
+    def cut(self, thresholds: Iterable[Quotient], choose: type[arith.Min | arith.Max]) -> Value:
+        """The first value of the loop variable at or beyond all thresholds (for `Min`: any), within the loop's
+        bounds."""
+        b, loop, found = self.b, self.loop, sorted(map(_reduced, thresholds), key=self._key)
+        counted = loop.lower.type.dtype
+        alone = constant_value(loop.step) == 1
+        dtype = int32 if counted is int32 and alone and all(map(self._near, found)) else int64
+        lower, upper = (b.cast(bound, dtype) for bound in (loop.lower, loop.upper))
+        at, *others = (self._quotient(t, dtype) for t in found)
+        for other in others:
+            at = b.value(choose(lhs=at, rhs=other))
+        at = b.value(arith.Min(lhs=b.value(arith.Max(lhs=at, rhs=lower)), rhs=upper))
+        if not alone:  # on to the next value that the variable takes
+            step = b.cast(loop.step, int64)
+            steps = b.value(arith.CeilDiv(lhs=b.value(arith.Sub(lhs=at, rhs=lower)), rhs=step))
+            at = b.value(arith.Add(lhs=lower, rhs=b.value(arith.Mul(lhs=steps, rhs=step))))
+            at = b.value(arith.Min(lhs=at, rhs=b.number(counted.int_range[1], int64)))
+        return b.cast(at, counted)
+
+    def _terms(self, form: Linear) -> list[tuple[Value, int]]:
+        return sorted(form.terms, key=lambda term: self.order[term[0]])
+
+    def _key(self, quotient: Quotient) -> Any:
+        form = quotient.form
+        return quotient.divisor, form.number, sorted((self.order[v], n) for v, n in form.terms)
+
+    def _near(self, quotient: Quotient) -> bool:
+        """Whether no step of `_quotient` leaves int32: registers of GPUs have 32 bits."""
+        low = high = quotient.form.number
+        for value, factor in self._terms(quotient.form):
+            ends = sorted(end * factor for end in self.facts[value][:2])
+            low, high = low + ends[0], high + ends[1]
+            if not all(top(int32).low <= n <= top(int32).high for n in (*ends, low, high)):
+                return False
+        return True
+
+    def _quotient(self, quotient: Quotient, dtype: DType) -> Value:
+        b = self.b
+        total = b.number(quotient.form.number, dtype)
+        for value, factor in self._terms(quotient.form):
+            scalar = b.renamed.get(value, value)
+            term = b.value(arith.Mul(lhs=b.cast(scalar, dtype), rhs=b.number(factor, dtype)))
+            total = b.value(arith.Add(lhs=term, rhs=total))
+        if quotient.divisor == 1:
+            return total
+        return b.value(arith.FloorDiv(lhs=total, rhs=b.number(quotient.divisor, dtype)))
 
 
 def _part(

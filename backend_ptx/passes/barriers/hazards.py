@@ -192,7 +192,7 @@ def stays_in_warp(one: Layout, other: Layout) -> bool:
 
 def _same_threads(first: MemoryAccess, second: MemoryAccess) -> bool:
     """Whether the accesses are loads and stores of one grid of tiles in one layout. An element that both access is then
-    at the same position of the same tile, and so in the same thread."""
+    at the same position of the same tile, and so in the same thread: of those that hold it, the one that stores it."""
     a, b = first.op, second.op
     if not isinstance(a, TileAccess) or not isinstance(b, TileAccess) or a.array is not b.array:
         return False
@@ -200,4 +200,5 @@ def _same_threads(first: MemoryAccess, second: MemoryAccess) -> bool:
     if one.type.shape != other.type.shape or one.type.layout is None or one.type.layout != other.type.layout:
         return False
     grid_of_tiles = tuple(a.steps) == tuple(b.steps) == one.type.shape and tuple(a.order) == tuple(b.order)
-    return grid_of_tiles and a.array.type.disjoint and not is_replicated(one.type.layout)
+    alone = (first.writes and second.writes) or not is_replicated(one.type.layout)
+    return grid_of_tiles and a.array.type.disjoint and alone

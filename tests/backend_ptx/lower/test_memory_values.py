@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from support.interp_cases import full_grid
 
+import tilewright as tw
 from tilewright.backend_ptx.simulator import simulate_function
 from tilewright.interp import compile_function
 from tilewright.interp.formats import array_dtype
@@ -258,6 +260,33 @@ def test_slices() -> None:
 
     x, y = filled((40, 32), np.float32), aligned((32, 32), np.float32)
     check(kernel([known(x, dt.float32), known(y, dt.float32)], make), (1,), [x, y], [1])
+
+
+@tw.tile_kernel
+def rows_from(x, out, first: int):
+    i = first + tw.num_blocks(0) - 1 - tw.bid(0)
+    tw.store(out, tw.bid(0), tw.load(x, i, 128, padding_mode=tw.PaddingMode.ZERO))
+
+
+@pytest.mark.parametrize("first", [-(1 << 31), -(1 << 24), -3, -1, 0, 1, 1 << 24, (1 << 31) - 8])
+def test_tiles_far_outside(first: int) -> None:
+    """A first element that 32 bits do not hold is outside all the same."""
+    x = np.arange(1, 301, dtype=np.float32)
+    got, want = np.full((2, 512), -1, np.float32)
+    rows_from.simulate((4,), x, got, first, target="sm_90a")
+    rows_from.interpret((4,), x, want, first)
+    np.testing.assert_array_equal(got, want)
+
+
+@tw.tile_kernel
+def backwards(x, out):
+    tw.store(out, tw.bid(0), tw.load(x, tw.num_blocks(0) - 1 - tw.bid(0), 128, padding_mode=tw.PaddingMode.ZERO))
+
+
+def test_first_elements_of_blocks_are_one_number() -> None:
+    """Edges take the first element of a tile, which 32 bits hold, from its address."""
+    ptx = backwards.ptx(*[tw.spec("f32[5000]")] * 2, target="sm_90a")
+    assert "st.global" in ptx and not re.search(r"mul.wide.*, 128;", ptx)
 
 
 @pytest.mark.parametrize("linear", [False, True])

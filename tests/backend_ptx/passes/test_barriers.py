@@ -65,6 +65,24 @@ def test_none_for_other_tiles_in_place_in_a_loop() -> None:
     assert barriers(lowered(body)) == []
 
 
+@pytest.mark.parametrize("in_place", [False, True])
+def test_sums_of_rows_in_a_loop(in_place: bool) -> None:
+    """Several threads hold each sum, and one of them stores it: another iteration's stores are the same threads'. A
+    thread that loads what another one stores must come first."""
+    column = "tile<64x1xf32>"
+    old = f"%o: {column} = load(array=%b, index=(%k, %z), shape=(64, 1), steps=(64, 1), order=(0, 1))"
+    body = f"""for(lower=%z, upper=%n, step=%one, init=()) .loop(%k: i32) {{
+        %t: {TILE} = load(array=%a, index=(%k, %z), {AT})
+        %m: tile<64xf32> = reduce_max(src=%t, axes=(1))
+        %e: {column} = reshape(src=%m, shape=(64, 1))
+        {old if in_place else ""}
+        %s: {column} = add(lhs=%e, rhs={"%o" if in_place else "%e"})
+        store(array=%b, index=(%k, %z), value=%s, steps=(64, 1), order=(0, 1))
+        yield(values=())
+    }}"""
+    assert barriers(lowered(body)) == (["block load", "block store"] if in_place else [])
+
+
 def test_store_then_load_of_overlapping_tiles() -> None:
     body = f"""{LOAD}
         store(array=%a, index=(%z, %z), value=%t, {TO})

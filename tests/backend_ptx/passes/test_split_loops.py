@@ -237,6 +237,18 @@ def test_blocks_in_reverse_are_not_below_zero() -> None:
     assert selects == [1, 0]
 
 
+def test_diagonals_of_square_tiles_are_numbers_of_blocks() -> None:
+    """A threshold is a quotient in the smallest numbers that give it, in 32 bits where these hold it."""
+    f = ir(attention, *(np.zeros((500, 32), dtype) for dtype in (*[np.float16] * 3, np.float32)), True)
+    run_pipeline(f)
+    run_passes(f, get_target("sm_90a"), until="split_loops")
+    made = [op for op in f.walk() for value in op.results if str(value.type) == "i64"]
+    assert not made, "no op computes in 64 bits"
+    assert sum(op.opcode == "floordiv" for op in f.walk()) == 1, "of the tokens, not of a row"
+    _, wide = before_and_after(window, 1)
+    assert any(op.opcode == "floordiv" and str(op.result.type) == "i64" for op in wide.walk())
+
+
 def test_decisions_name_the_line() -> None:
     line = mask.__wrapped__.__code__.co_firstlineno + 5
     words = told(before_and_after(mask, 1)[1], "loops")
