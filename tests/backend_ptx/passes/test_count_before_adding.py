@@ -52,6 +52,11 @@ def in_a_loop(x, counts):
 
 
 @tw.tile_kernel
+def in_parts(x, counts):
+    tw.atomic_add(counts, tw.load(x, tw.bid(0), 4 * N, padding_mode=tw.PaddingMode.ZERO), 1)
+
+
+@tw.tile_kernel
 def old_ones(x, counts):
     tw.atomic_add(counts, tw.atomic_add(counts, tile(x) & 7, 1) & 7, 1)
 
@@ -84,7 +89,7 @@ def long_ones(x, counts):
 
 
 @pytest.mark.parametrize(("kernel", "size"), [
-    (by_bytes, 128), (few, 16), (only_some, 128), (by_eights, 8), (in_a_loop, 16),
+    (by_bytes, 128), (few, 16), (only_some, 128), (by_eights, 8), (in_a_loop, 16), (in_parts, 256),
     (extremes, N), (other_numbers, N), (many, N), (unchecked, N), (long_ones, N),
 ], ids=lambda p: getattr(p, "__name__", ""))
 def test_which(kernel: Any, size: int) -> None:
@@ -117,11 +122,11 @@ def test_other_arrays(dtype: Any) -> None:
 
 
 @tw.tile_kernel
-def in_parts(x, counts):
-    tw.atomic_add(counts, (1, tw.load(x, 0, 2 * N)), 2)
+def in_halves(x, counts):
+    tw.atomic_add(counts, (1, tw.load(x, 0, 4 * N) & 127), 2)
 
 
 def test_parts_on_a_gpu() -> None:
-    x, counts = np.random.default_rng(4).integers(0, 256, 2 * N).astype(np.uint8), np.zeros((2, 100), np.int32)
-    in_parts.simulate((1,), x, counts, target="sm_90a", schedule="random", seed=5)
-    assert (counts == [[0] * 100, 2 * np.bincount(x, minlength=256)[:100]]).all()
+    x, counts = np.random.default_rng(4).integers(0, 999, 4 * N).astype(np.int32), np.zeros((2, 100), np.int32)
+    in_halves.simulate((1,), x, counts, target="sm_90a", schedule="random", seed=5)
+    assert (counts == [[0] * 100, 2 * np.bincount(x & 127, minlength=128)[:100]]).all()
