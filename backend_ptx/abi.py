@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tilewright.backend_ptx.map_records import MAP_BYTES, TensorMapSpec
 from tilewright.backend_ptx.targets import MAP_TABLE_PTX, Target
 from tilewright.tileir.dtypes import BY_IR, DType, int32
+from tilewright.tileir.plan import Launching
 from tilewright.tileir.records import record
 from tilewright.tileir.types import ArrayType, ListType, TileType
 
@@ -118,11 +119,8 @@ class KernelAbi:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lowered:
-    """A kernel as LLVM text. `threads` is the block size, `shared_bytes` the dynamic shared memory of a launch. The
-    hardware grid is `cluster` times as long as that of the launch, along its axis 0. `dependent`: it may be launched
-    while the grids run that it depends on. `looped`: CTAs loop over the blocks of a launch, so that fewer will do.
-    `packed`: each runs so many of them, side by side along axis 0."""
+class Lowered(Launching):
+    """A kernel as LLVM text. `threads` is the block size, `shared_bytes` the dynamic shared memory of a launch."""
 
     name: str
     target: Target
@@ -130,10 +128,6 @@ class Lowered:
     llvm_text: str
     threads: int
     shared_bytes: int
-    cluster: int = 1
-    dependent: bool = False
-    looped: bool = False
-    packed: int = 1
 
 
 def kernel_abi(function: Function) -> KernelAbi:

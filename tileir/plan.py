@@ -112,6 +112,29 @@ class Role(NamedTuple):
     registers: int | None = None
 
 
+@record
+class Launching:
+    """What a launch must know of a kernel beside its parameters.
+
+    `cluster` CTAs run each block of a launch: the grid is so many times longer along its axis 0. `dependent`: the
+    kernel waits for the grids before it, so that it may be launched while they run. `looped`: as many CTAs as fit the
+    GPU loop over the blocks of a launch. `packed`: so many blocks, side by side along axis 0, have warps of their own
+    in a CTA. `walked`: any number of blocks may walk over the tiles of so many elements along an axis of a parameter
+    (the parameter, the axis, the elements; or nothing).
+    """
+
+    cluster: int = 1
+    dependent: bool = False
+    looped: bool = False
+    packed: int = 1
+    walked: tuple[int, ...] = ()
+
+
+def launching(source: Any) -> dict[str, Any]:
+    """The fields of `Launching` that a plan or a compiled kernel has."""
+    return {field.name: getattr(source, field.name) for field in fields(Launching)}
+
+
 @dataclass(slots=True)
 class MachinePlan:
     """How a kernel runs on the machine; each field is set by the pass that decides it.
@@ -123,7 +146,7 @@ class MachinePlan:
     branch or a mask; `early`: some MMA is outstanding for longer than in the order of the program; `dependent`: it
     waits for the grids before it, so that it may be launched while they run; `falling`: blocks have fewer and fewer
     iterations along axis 0, and no order yet; `looped`: as many CTAs as fit the GPU loop over the blocks of a launch;
-    `packed`: so many blocks, side by side along axis 0, have warps of their own in a CTA.
+    `packed`: so many blocks, side by side along axis 0, have warps of their own in a CTA; `walked`: as of `Launching`.
     """
 
     warps: int = 0
@@ -139,6 +162,7 @@ class MachinePlan:
     falling: bool = False
     looped: bool = False
     packed: int = 1
+    walked: tuple[int, ...] = ()
 
     def role(self, name: str) -> Role | None:
         return next((role for role in self.roles if role.name == name), None)

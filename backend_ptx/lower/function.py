@@ -29,7 +29,7 @@ from tilewright.tileir.diagnostics import NO_SPAN
 from tilewright.tileir.layouts.queries import registers
 from tilewright.tileir.ops.memory import Load
 from tilewright.tileir.passes.project import initial_ops, project
-from tilewright.tileir.plan import Role
+from tilewright.tileir.plan import Role, launching
 from tilewright.tileir.types import ArrayType, ListType, TileType
 
 
@@ -52,8 +52,7 @@ def emit_function(function: Function, target: Target) -> Lowered:
     params = [(_param_type(p, function, written), param_name(i)) for i, p in enumerate(abi.params)]
     frame = KernelText(abi.name, params, threads, min_blocks(function, target), cluster=function.plan.cluster)
     return Lowered(name=abi.name, target=target, abi=abi, llvm_text=frame.text(ctx.b, debug), threads=threads,
-                   shared_bytes=function.plan.shared_bytes, cluster=function.plan.cluster,
-                   dependent=function.plan.dependent, looped=function.plan.looped, packed=function.plan.packed)
+                   shared_bytes=function.plan.shared_bytes, **launching(function.plan))
 
 
 def _take_arguments(ctx: Context, written: frozenset[int]) -> None:

@@ -18,7 +18,7 @@ from tilewright.tileir.cache import DiskCache, Entry, open_cache
 from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import TileCompilerExecutionError
 from tilewright.tileir.events import timed
-from tilewright.tileir.plan import Hints, Limits, Switches, complaint, settings
+from tilewright.tileir.plan import Hints, Limits, Switches, complaint, launching, settings
 from tilewright.tileir.printer import to_text
 from tilewright.tileir.sources import digest
 
@@ -55,9 +55,8 @@ def build_kernel(
                                             judge=assembler, limits=_accepted(cache, key))
         module, log, mark = assembler.take(compiled.ptx)
         meta = {"abi": compiled.abi.to_json(), "threads": compiled.threads, "shared_bytes": compiled.shared_bytes,
-                "log": log, "opt_level": hints.opt_level, "cluster": compiled.cluster, "rungs": list(compiled.rungs),
-                "limits": settings(compiled.limits), "dependent": compiled.dependent, "looped": compiled.looped,
-                "packed": compiled.packed, "mark": mark}
+                "log": log, "opt_level": hints.opt_level, "rungs": list(compiled.rungs), "mark": mark,
+                "limits": settings(compiled.limits), **launching(compiled)}
         entry = Entry(meta, compiled.ptx)
         facts["seconds"] = dict(compiled.timings)
         kernel = load_code(entry, compiled.abi, device, dict(compiled.timings), module)

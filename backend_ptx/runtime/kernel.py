@@ -44,6 +44,7 @@ class DeviceKernel:
     dependent: bool = False
     looped: bool = False
     packed: int = 1
+    walked: tuple[int, ...] = ()
 
 
 def load_entry(entry: Entry, device: Device) -> DeviceKernel | None:
@@ -81,4 +82,5 @@ def load_code(
     return DeviceKernel(
         abi.name, device, abi, threads, shared, entry.ptx, str(entry.meta.get("log", "")), handle,
         ask("NUM_REGS"), ask("LOCAL_SIZE_BYTES"), timings, int(str(entry.meta["cluster"])), rungs,
-        bool(entry.meta.get("dependent")), bool(entry.meta.get("looped")), int(str(entry.meta.get("packed", 1))))
+        bool(entry.meta.get("dependent")), bool(entry.meta.get("looped")), int(str(entry.meta.get("packed", 1))),
+        tuple(found) if isinstance(found := entry.meta.get("walked"), list | tuple) else ())

@@ -18,6 +18,7 @@ from tilewright.arguments.checks import check_outputs, real
 from tilewright.kernel import tile_kernel
 from tilewright.launching.grid import Grid, check_hardware
 from tilewright.launching.host import merge_spans
+from tilewright.tileir.plan import launching
 from tilewright.tune.place import gpu_of
 
 ALIGNMENT = 256  # of a block's base in the other process, in bytes
@@ -65,8 +66,7 @@ def make_job(kernel: tile_kernel, grid: Grid, args: tuple[Any, ...], stream: Any
         made = plan.kernel
         job.written, job.ptx = plan.written, made.ptx
         job.meta = {"abi": made.abi.to_json(), "threads": made.threads, "shared_bytes": made.shared_bytes,
-                    "cluster": made.cluster, "looped": made.looped, "packed": made.packed, "dependent": made.dependent,
-                    "opt_level": kernel.hints.resolve(made.device.target.name).opt_level}
+                    **launching(made), "opt_level": kernel.hints.resolve(made.device.target.name).opt_level}
     job.blocks = _blocks(arguments, job.written)
     job.arguments = _without_owners(arguments)
     return job

@@ -20,7 +20,7 @@ from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.carried import origins
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.ops import arith
-from tilewright.tileir.ops.arrays import BlockId, NumBlocks
+from tilewright.tileir.ops.arrays import BlockId, Extent, NumBlocks
 from tilewright.tileir.ops.atomics import Atomic
 from tilewright.tileir.ops.control import For, While
 from tilewright.tileir.ops.memory import Load, Store
@@ -128,6 +128,32 @@ def walk_of(unit: Unit) -> For | None:
     return None
 
 
+class Rows(NamedTuple):
+    """What blocks walk over: as many tiles of `size` along an axis of a parameter as hold all of it."""
+
+    parameter: int
+    axis: int
+    size: int
+
+
+def free_rows(unit: Unit) -> Rows | tuple[()]:
+    """What the blocks of a kernel walk over, where any number of them may take its tiles in any order; () where that
+    is not known, or not from the arguments' shapes alone."""
+    walk = walk_of(unit)
+    if walk is None or is_ordered(unit) or not _any_order(unit, walk, {walk.loop.params[0]: 0}):
+        return ()
+    counts = [user for op in unit.function.walk() if isinstance(op, NumBlocks) for user in unit.uses[op.result]]
+    if any(user is not walk for user in counts):
+        return ()
+    parts, size = walk.upper.op, 1
+    count = parts
+    if isinstance(parts, arith.CeilDiv):
+        count, size = parts.lhs.op, unit.facts[parts.rhs].constant or 0
+    if not (isinstance(count, Extent) and count.array in unit.function.params and size > 0):
+        return ()
+    return Rows(unit.function.params.index(count.array), count.axis, size)
+
+
 def coordinates_of(unit: Unit, walk: For | None = None) -> Mapping[Value, int]:
     """The values that say which block this is, each with its axis of the grid.
 
@@ -149,13 +175,14 @@ def coordinates_of(unit: Unit, walk: For | None = None) -> Mapping[Value, int]:
 
 
 def _any_order(unit: Unit, walk: For, coordinates: Mapping[Value, int]) -> bool:
-    """Whether a block may come to its tiles in any order: each iteration writes nothing but tiles of its own row and
-    column, to arrays that nothing else accesses."""
+    """Whether a block may come to its tiles in any order: each iteration writes nothing but tiles at its own
+    coordinates, to arrays that nothing else accesses."""
     stores = [op for op in walk.inside() if isinstance(op, Store)]
     written = [unit.dependences.alias_class(op.array) for op in stores]
     for op in stores:
         axes = {coordinates[place] for place in op.index if place in coordinates}
-        if len(axes) < 2 or tuple(op.steps) != op.value.type.shape or not op.array.type.disjoint:
+        whole = tuple(op.steps) == op.value.type.shape and op.array.type.disjoint
+        if not whole or len(axes) < len({*coordinates.values()}):
             return False
     others = [unit.dependences.summary(op) for op in unit.function.walk() if not op.blocks and op not in stores]
     return len(set(written)) == len(written) and all(

@@ -6,6 +6,7 @@ from __future__ import annotations
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.passes.clusters.groups import group_blocks
+from tilewright.tileir.analysis.shared_reads import free_rows
 from tilewright.tileir.analysis.trends import Trend, slope
 from tilewright.tileir.analysis.unit import ALL, Preserved
 from tilewright.tileir.ops.matmul import Mma
@@ -15,6 +16,9 @@ from tilewright.tileir.passes.turn_grid import turn_grid
 def order_blocks(c: Compilation) -> Preserved:
     """Before loops are split, which hides how many iterations they have together. Where CTAs may loop over blocks with
     fewer and fewer iterations, `loop_over_blocks` chooses their order."""
+    c.plan.walked = () if c.has(Mma) else free_rows(c)
+    if c.plan.walked:
+        c.decide(decisions.WALKED)
     kept = turn_grid(c, lambda axis: c.decide(decisions.longest_first(axis)))
     c.forget(kept)
     allowed = c.function.switches.loop_over_blocks and c.limits.loop_over_blocks and c.has(Mma)
