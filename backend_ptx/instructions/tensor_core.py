@@ -62,3 +62,5 @@ def records() -> Iterator[Instruction]:
     yield Instruction("cvt.rna.tf32.f32", "cvt.rna.tf32.f32 $0, $1;", ("float",), ("i32",), "to_tf32", {"even": False})
     yield Instruction("cvt.rn.tf32.f32", "cvt.rn.tf32.f32 $0, $1;", ("float",), ("i32",), "to_tf32", {"even": True},
                       sm=90, ptx=78)
+    # A float32 with the bits of a bfloat16: the upper half of a pair, whose lower one is 0.
+    yield Instruction("cvt.rn.bf16.f32", "cvt.rn.bf16x2.f32 $0, $1, 0f00000000;", ("float",), ("i32",), "to_bf16")

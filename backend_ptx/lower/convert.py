@@ -9,7 +9,11 @@ from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.floats import extended, isnan
 from tilewright.backend_ptx.lower.fragments import elem_of
 from tilewright.backend_ptx.lower.registry import lower
+from tilewright.backend_ptx.ops.matmul import left_outstanding
+from tilewright.backend_ptx.resources.registers import STRIP
 from tilewright.backend_ptx.targets import Target
+from tilewright.tileir.analysis.recomputation import is_widening
+from tilewright.tileir.core import Op
 from tilewright.tileir.dtypes import DType, bfloat16, float16, float32, tfloat32
 from tilewright.tileir.enums import RoundingMode
 from tilewright.tileir.ops import convert as ops
@@ -19,7 +23,23 @@ _SIZE = {"half": 16, "bfloat": 16, "float": 32, "double": 64}
 
 @lower(ops.Cast)
 def cast(ctx: Context, op: ops.Cast) -> None:
-    ctx.set(op.result, converted(ctx.b, ctx.target, ctx[op.src], op.src.type.dtype, op.dtype, op.rounding))
+    ctx.set(op.result, rounded(ctx, op) or converted(
+        ctx.b, ctx.target, ctx[op.src], op.src.type.dtype, op.dtype, op.rounding))
+
+
+def rounded(ctx: Context, op: Op) -> Val | None:
+    """What is rounded to bfloat16 for nothing but float32 again, by one instruction for each element: pairs would have
+    to be taken apart. None for others, and where what is to be rounded would stay in many registers meanwhile; sums of
+    a product are in registers."""
+    narrow = op.operands[0]
+    rounds = narrow.op
+    if (is_widening(op) and isinstance(rounds, ops.Cast) and ctx[narrow].n <= STRIP and len(ctx.uses[narrow]) == 1
+            and rounds.src.type.dtype is float32 and rounds.rounding is RoundingMode.RN
+            and ctx.homes[rounds] is ctx.homes[op]
+            and (rounds.src in ctx or (rounds.src.op and left_outstanding(rounds.src.op) is not None))):
+        one = instruction("cvt.rn.bf16.f32")
+        return ctx.b.each(lambda x: ctx.b.bitcast(one.emit1(ctx.b, x), "float"), ctx[rounds.src])
+    return None
 
 
 @lower(ops.Bitcast)

@@ -19,6 +19,7 @@ from typing import Any, cast
 from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.lower.addresses import TileAccess
 from tilewright.backend_ptx.lower.context import Context
+from tilewright.backend_ptx.lower.convert import rounded
 from tilewright.backend_ptx.lower.floats import widened_again
 from tilewright.backend_ptx.lower.memory import StripStore, can_store_strips, padding
 from tilewright.backend_ptx.lower.reduce import StripReduction, can_reduce_strips
@@ -136,7 +137,8 @@ class Run:
         for op in (*self.again, *self.ops):
             self.ctx.locate(op.span)
             if op in self.again and is_widening(op):
-                strip.set(op.results[0], widened_again(self.ctx.b, strip[op.operands[0]], self.number))
+                again = rounded(strip, op) or widened_again(self.ctx.b, strip[op.operands[0]], self.number)
+                strip.set(op.results[0], again)
             elif isinstance(op, Load):
                 self.loads[op].registers = slice(start, start + count)
                 strip.set(op.result, self.loads[op].read(padding(self.ctx, op, count)))

@@ -150,6 +150,10 @@ def to_tf32(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Operation:
     return pure(c, i, lambda a: floats.to_tf32(a, facts["even"]).view(np.uint32))
 
 
+def to_bf16(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Operation:
+    return pure(c, i, lambda a: a.astype(floats.BF16).view(np.uint16).astype(np.uint32) << np.uint32(16))
+
+
 def copy(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Operation:
     return pure(c, i, lambda a: a)
 
@@ -160,8 +164,8 @@ def divide(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Operation:
 
 MEANINGS: dict[str, Callable[[FunctionCompiler, LlvmInstruction, Facts], Operation]] = {
     "load": load, "store": store, "atomic": atomic_operation, "copy_async": copies.copy_async,
-    "copy_commit": copies.copy_commit, "copy_wait": copies.copy_wait, "to_tf32": to_tf32, "copy": copy,
-    "divide": divide,
+    "copy_commit": copies.copy_commit, "copy_wait": copies.copy_wait, "to_tf32": to_tf32, "to_bf16": to_bf16,
+    "copy": copy, "divide": divide,
     "barrier": warp.barrier, "barrier_named": warp.barrier_named, "barrier_warp": warp.barrier_warp,
     "fence": warp.fence, "shuffle": warp.shuffle, "warp_reduce": warp.warp_reduce,
     "grid_wait": grid_wait, "launch_dependents": launch_dependents,

@@ -8,7 +8,11 @@
             %c: tile<128xi1> = ge(lhs=%n, rhs=%k)
 
 A conversion takes a GPU as long as eight sums. All is exact: the float format holds every value that the integers can
-have, and the factor is a power of two.
+have, and the factor is a power of two. Where a shift made these integers (%n = %m >> 8), what it took is compared with
+the shifted limit. The one above them all may become that below them all, and its comparison the opposite:
+
+            %l: u32 = shl(lhs=%k, rhs=%eight) ; %f: i1 = ge(lhs=%k, rhs=%most)       // 2 ** 24
+            %c: tile<128xi1> = xor(lhs=ge(lhs=%m, rhs=%l), rhs=%f)
 """
 
 from __future__ import annotations
@@ -30,12 +34,14 @@ MIRRORED = {arith.Lt: arith.Gt, arith.Gt: arith.Lt, arith.Le: arith.Ge, arith.Ge
 
 
 class Whole(NamedTuple):
-    """A float tile that is `integers` * 2 ** -`shift`, exactly: these are in low..high."""
+    """A float tile that is `integers` * 2 ** -`shift`, exactly: these are in low..high, and `taken` >> `dropped`."""
 
     integers: Value
     shift: int
     low: int
     high: int
+    taken: Value
+    dropped: int
 
 
 class Compared(NamedTuple):
@@ -67,11 +73,21 @@ def compared(op: Any, known: Facts) -> Compared | None:
 
 def as_integers(op: Compared, rewriter: Rewriter) -> Value:
     """What stands for the comparison."""
-    found = _least(op, rewriter)
-    if op.few is not op.limit:
-        found = rewriter.value(Broadcast(src=found, shape=op.limit.type.shape))
-    cls = arith.Ge if op.cls in (arith.Ge, arith.Gt) else arith.Lt
-    return rewriter.value(cls(lhs=op.whole.integers, rhs=found))
+    whole, cls = op.whole, arith.Ge if op.cls in (arith.Ge, arith.Gt) else arith.Lt
+
+    def each(value: Value) -> Value:
+        same = op.few is op.limit
+        return value if same else rewriter.value(Broadcast(src=value, shape=op.limit.type.shape))
+
+    least = _least(op, rewriter)
+    if not whole.dropped:
+        return rewriter.value(cls(lhs=whole.taken, rhs=each(least)))
+    shift, beyond = (rewriter.constant(n, least.type.erased()) for n in (whole.dropped, whole.high + 1))
+    found = rewriter.value(cls(lhs=whole.taken, rhs=each(rewriter.value(arith.Shl(lhs=least, rhs=shift)))))
+    if (whole.high + 1) << whole.dropped <= whole.taken.type.dtype.int_range[1]:
+        return found
+    # An exclusive or, as LLVM makes two choices of each one by a disjunction.
+    return rewriter.value(arith.Xor(lhs=found, rhs=each(rewriter.value(arith.Ge(lhs=least, rhs=beyond)))))
 
 
 def _whole(value: Value, known: Facts) -> Whole | None:
@@ -87,7 +103,17 @@ def _whole(value: Value, known: Facts) -> Whole | None:
     integers = value.op.src
     fact = known[integers]
     fits = fact.high < integers.type.dtype.int_range[1] and _exact(fact.low, fact.high, shift, float_format(dtype))
-    return Whole(integers, shift, fact.low, fact.high) if fits else None
+    return Whole(integers, shift, fact.low, fact.high, *_before_shift(integers)) if fits else None
+
+
+def _before_shift(value: Value) -> tuple[Value, int]:
+    """Of which value a shift drops how many bits."""
+    if not isinstance(value.op, arith.Shr):
+        return value, 0
+    bits = constant_value(value.op.rhs)
+    if not isinstance(bits, int) or not 0 <= bits < value.type.dtype.bitwidth:
+        return value, 0
+    return value.op.lhs, bits
 
 
 def _exact(low: int, high: int, shift: int, form: Format) -> bool:

@@ -132,3 +132,41 @@ def test_a_test_of_columns_is_made_again_for_a_single_op() -> None:
     x = rows_of(7001)
     got, want = in_both(sums_of_some, x, np.zeros_like(x), 8192, rows=2)
     np.testing.assert_allclose(got[-1], want[-1], rtol=1e-4, atol=1e-2)
+
+
+@tw.tile_kernel(num_worker_warps=4)
+def rounded_between(x, out, factor: float, width: tw.Constant[int], twice: tw.Constant[bool]):
+    i = tw.bid(0)
+    t = (tw.load(x, (i, 0), (1, width)) * factor).astype(tw.bfloat16)
+    s = (t.astype(tw.float32) * factor).astype(tw.bfloat16)
+    tw.store(out, (i, 0), s + t if twice else s)
+
+
+SINGLE = re.compile(r"cvt\.rn\.bf16x2\.f32 %\w+, %\w+, 0f00000000")
+
+
+def test_a_rounding_between_is_one_instruction() -> None:
+    """Two elements at a time would be taken apart again; where others use what was rounded, they are."""
+    x = rows_of(8192)
+    x[0, :8] = [np.nan, np.inf, -np.inf, 2.0**-130, 3.39e38, -0.0, 1 + 2.0**-8, 1 + 3 * 2.0**-8]
+    got, want = in_both(rounded_between, x, np.zeros(x.shape, ml_dtypes.bfloat16), 1.25, 8192, False, rows=2)
+    assert np.array_equal(got[-1], want[-1], equal_nan=True)
+    args = [*map(tw.spec, ("f32[64,8192]", "bf16[64,8192]", "f32")), 8192]
+    assert len(SINGLE.findall(rounded_between.ptx(*args, False, target="sm_90a"))) == 64
+    assert not SINGLE.search(rounded_between.ptx(*args, True, target="sm_90a"))
+
+
+@tw.tile_kernel
+def rounded_sums(a, b, bias, out):
+    i, j, acc = tw.bid(0), tw.bid(1), tw.zeros((128, 128), tw.float32)
+    for k in range(tw.num_tiles(a, 1, (128, 64))):
+        acc = tw.mma(tw.load(a, (i, k), (128, 64)), tw.load(b, (k, j), (64, 128)), acc)
+    t = acc.astype(tw.bfloat16).astype(tw.float32) + tw.load(bias, j, 128).astype(tw.float32)
+    tw.store(out, (i, j), t.astype(tw.bfloat16))
+
+
+def test_sums_of_a_product_wait_for_their_rounding() -> None:
+    """They are in registers, however many: the barrier in front of the bias keeps nothing narrow."""
+    a, b, bias, out = (np.zeros(n, ml_dtypes.bfloat16) for n in ((256, 256), (256, 256), (256,), (256, 256)))
+    text = rounded_sums.ptx(a, b, bias, out, target="sm_90a")
+    assert len(SINGLE.findall(text)) == 128 and text.count("cvt.rn.bf16x2.f32") == 192
