@@ -315,7 +315,16 @@ def started(
 
 
 GROUP = 8  # of tiles as wide as high
-GRIDS = [(1, 1), (4, 3), (8, 2), (17, 3), (31, 1), (40, 5), (1, 40), (3, 2, 2), (20, 3, 2)]
+
+
+def groups_of(rows: int, columns: int, size: int = 0) -> list[tuple[int, int]]:
+    """The order of tiles as wide as high: in groups of 8 rows, of 4 where there are many."""
+    size = size or (GROUP if rows <= 32 else GROUP // 2)
+    groups = (range(first, min(first + size, rows)) for first in range(0, rows, size))
+    return [(i, j) for group in groups for j in range(columns) for i in group]
+
+
+GRIDS = [(1, 1), (4, 3), (8, 2), (17, 3), (31, 1), (32, 2), (33, 2), (40, 5), (1, 40), (3, 2, 2), (20, 3, 2)]
 
 
 @pytest.mark.parametrize("grid", GRIDS, ids=str)
@@ -323,24 +332,26 @@ def test_groups_of_rows_one_column_after_another(grid: tuple[int, ...]) -> None:
     f = function(plain, 128, 128, 64)
     assert chosen(f) is not None
     rows, columns, repeated = full_grid(grid)
-    want = [(i, j) for _ in range(repeated) for first in range(0, rows, GROUP) for j in range(columns)
-            for i in range(first, min(first + GROUP, rows))]
-    assert started(f, full_grid(grid)) == want
+    assert started(f, full_grid(grid)) == repeated * groups_of(rows, columns)
 
 
-@pytest.mark.parametrize("k, size", [(512, 64), (1024, 32), (4096, 8), (8192, 8)])
-def test_groups_are_as_large_as_their_lines_stay_in_l2(k: int, size: int) -> None:
-    """Of 128 rows of a, while all of b is larger (70 x 256 columns)."""
-    f, grid = function(plain, 128, 256, 64), (70, 70, 1)
+WIDE, DEEP, LARGE = (128, 256, 64), (128, 128, 128), (256, 256, 64)
+
+
+@pytest.mark.parametrize("tile, k, size", [
+    (WIDE, 512, 64), (WIDE, 1024, 32), (WIDE, 4096, 8), (WIDE, 8192, 8), (DEEP, 512, 64), (LARGE, 512, 32)])
+def test_groups_are_as_large_as_their_lines_stay_in_l2(tile: tuple[int, int, int], k: int, size: int) -> None:
+    """Of as many rows of a as a tile has, while all of b is larger (70 tiles of columns)."""
+    f, grid = function(plain, *tile), (70, 70, 1)
     assert chosen(f) is not None
     want = [(i, j) for first in range(0, 70, size) for j in range(70) for i in range(first, min(first + size, 70))]
     assert started(f, grid, shapes=[(0, k), (k, 0), (0, 0)]) == want
 
 
 def test_groups_are_small_where_all_of_the_other_operand_stays_in_l2() -> None:
-    f, grid = function(plain, 128, 128, 64), (70, 20, 1)
+    f, grid = function(plain, 128, 256, 64), (70, 20, 1)
     assert chosen(f) is not None
-    want = [(i, j) for first in range(0, 70, GROUP) for j in range(20) for i in range(first, min(first + GROUP, 70))]
+    want = [(i, j) for first in range(0, 70, 16) for j in range(20) for i in range(first, min(first + 16, 70))]
     assert started(f, grid, shapes=[(0, 512), (512, 0), (0, 0)]) == want
 
 
@@ -357,9 +368,7 @@ def test_a_third_axis_is_the_slowest(axes: tuple[int, int, int], grid: tuple[int
     assert [n for n, _, _ in got] == sorted(n for n, _, _ in got)
     first_is_rows = found.first == axes[1]
     rows, columns = counts[1:] if first_is_rows else counts[:0:-1]
-    want = [(i, j) for first in range(0, rows, GROUP) for j in range(columns)
-            for i in range(first, min(first + GROUP, rows))]
-    assert [(i, j) if first_is_rows else (j, i) for n, i, j in got if n == 0] == want
+    assert [(i, j) if first_is_rows else (j, i) for n, i, j in got if n == 0] == groups_of(rows, columns)
 
 
 @pytest.mark.parametrize("columns", [1, 3, 8, 20, 33])
@@ -368,8 +377,7 @@ def test_rows_that_a_kernel_makes_of_one_axis(rows: int, columns: int) -> None:
     f = function(flat, 128, 128, 64, ct.spec("i32"))
     found = chosen(f)
     assert found is not None and found[:3] == (0, GROUP, 1)
-    want = [(i, j) for first in range(0, columns, GROUP) for i in range(rows)
-            for j in range(first, min(first + GROUP, columns))]
+    want = [(i, j) for j, i in groups_of(columns, rows, GROUP)]
     assert started(f, (rows * columns, 1, 1), columns) == want
 
 
@@ -402,8 +410,7 @@ def test_blocks_that_walk_over_tiles_take_them_in_groups(rows: int, columns: int
     f = function(walked, 128, 128, 64)
     found = chosen(f)
     assert found is not None and found[:3] == (0, GROUP, 1)
-    want = [(i, j) for first in range(0, columns, GROUP) for i in range(rows)
-            for j in range(first, min(first + GROUP, columns))]
+    want = [(i, j) for j, i in groups_of(columns, rows, GROUP)]
     got = walk(f, blocks, [(128 * rows, 512), (512, 128 * columns), (0, 0)])
     assert got == [want[first::blocks] for first in range(blocks)]
 
@@ -442,8 +449,9 @@ def test_numbers_of_blocks_fit_32_bits(block: tuple[int, int]) -> None:
     f, counts = function(plain, 128, 128, 64), (65535, 16384)
     assert chosen(f) is not None
     number = block[0] + block[1] * counts[0]
-    first, inside = number // (GROUP * counts[1]) * GROUP, number % (GROUP * counts[1])
-    rows = min(GROUP, counts[0] - first)
+    size = GROUP // 2
+    first, inside = number // (size * counts[1]) * size, number % (size * counts[1])
+    rows = min(size, counts[0] - first)
     assert place_of(f, block, counts) == (first + inside % rows, inside // rows)
 
 
