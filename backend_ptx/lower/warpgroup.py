@@ -217,7 +217,9 @@ def _descriptor(ctx: Context, value: Value, matrix: Matrix, first: Val, part: in
 
 
 def _fragments(ctx: Context, op: ops.Wgmma) -> list[list[list[Val]]]:
-    """The registers of A: for each 64 rows, for each step of k, four words."""
+    """The registers of A: for each 64 rows, for each step of k, four words. They are put together here, behind the wait
+    for the product that reads the last ones: made before that wait, and only copied behind it, ptxas gives them the
+    registers which that product still reads, and results are wrong (e4m3 with b as [K, N] on an H100, CUDA 13)."""
     fragment = warpgroup_fragment(op.kind)
     layout = ctx.layout(op.a)
     places = register_places(layout)
