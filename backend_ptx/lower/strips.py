@@ -24,6 +24,7 @@ from tilewright.backend_ptx.lower.floats import widened_again
 from tilewright.backend_ptx.lower.memory import StripStore, can_store_strips, padding
 from tilewright.backend_ptx.lower.reduce import StripReduction, can_reduce_strips
 from tilewright.backend_ptx.lower.registry import lowering_of
+from tilewright.backend_ptx.resources.occupancy import spare_registers
 from tilewright.backend_ptx.resources.registers import LONG, STRIP, computed_again, is_dear, kept_by
 from tilewright.tileir.analysis.axes import is_tile
 from tilewright.tileir.analysis.neighbours import moves_elements
@@ -62,6 +63,17 @@ class Run:
         used = [v for v in made if any(user not in run for user in ctx.uses.get(v, ()))]
         self.wanted = [v for v in made if (v in used or v in map(kept_by, used)) and not self._made_again(v)]
         self.access = self._access() if alone else None
+        self.read, self.ahead = dict[tuple[Op, int], Val](), self._comes_ahead()
+        self.ops = sorted(self.ops, key=lambda op: self.ahead is None or not isinstance(op, Load))
+
+    def _comes_ahead(self) -> bool | None:
+        """Whether loads come a strip ahead, if registers then hold as many CTAs (ptxas takes twice of what is live), or
+        else before the other ops of their strip; None: where they are used."""
+        sizes = [STRIP * op.result.type.dtype.bitwidth // 32 for op in self.loads]
+        if not sizes or self.apart:
+            return None
+        beside, spare = sum(sizes) - max(sizes), spare_registers(self.ctx.function, self.ctx.target)
+        return beside + 2 * sum(sizes) <= spare or (False if 0 < beside <= spare else None)
 
     def _made_again(self, test: Value) -> bool:
         """Whether all strips that use a test of columns make it: predicates of many elements cost more to keep."""
@@ -82,6 +94,8 @@ class Run:
         """Emit the ops, and define the results that others use."""
         pieces = []
         for start in range(0, self.width, STRIP):
+            if self.ahead and start + STRIP < self.width:
+                self.read |= {(op, start + STRIP): self._read(op, start + STRIP) for op in self.loads}
             taken = self._taken(start)
             pieces.append(taken[:len(self.wanted)])
             if isinstance(self.end, StripReduction):
@@ -90,6 +104,11 @@ class Run:
             self.ctx.set(value, self.ctx.b.concat(parts))
         if self.end is not None:
             self.end.finish()
+
+    def _read(self, op: Load, start: int) -> Val:
+        """A strip of what the run loads."""
+        self.loads[op].registers = slice(start, start + STRIP)
+        return self.loads[op].read(padding(self.ctx, op, STRIP))
 
     def _taken(self, start: int) -> list[Val]:
         """What others take of a strip: the results, and what a reduction leaves of it."""
@@ -140,8 +159,7 @@ class Run:
                 again = rounded(strip, op) or widened_again(self.ctx.b, strip[op.operands[0]], self.number)
                 strip.set(op.results[0], again)
             elif isinstance(op, Load):
-                self.loads[op].registers = slice(start, start + count)
-                strip.set(op.result, self.loads[op].read(padding(self.ctx, op, count)))
+                strip.set(op.result, self.read.get((op, start)) or self._read(op, start))
             elif op.results[0] not in self.tests:
                 lowering_of(op)(strip, op)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tilewright.backend_ptx.resources.registers import OTHER
+from tilewright.backend_ptx.resources.registers import OTHER, estimated_registers
 from tilewright.backend_ptx.targets import KIB, Target
+from tilewright.tileir.core import Function
 
 RESERVED = KIB  # of each CTA's shared memory, by the runtime
 # Two CTAs hide most of each other's latency; a plan gives up no tile for a third.
@@ -43,3 +44,10 @@ def register_cap(ctas: int, threads: int, target: Target) -> int:
     registers in steps."""
     each = target.registers_per_sm // (max(1, ctas) * -(-threads // GROUP) * GROUP)
     return min(each // STEP * STEP, target.registers_per_thread)
+
+
+def spare_registers(function: Function, target: Target) -> int:
+    """Registers that each thread may take beside its tiles, of which strips are no complete ones, for as many CTAs to
+    fit an SM."""
+    needed, threads = estimated_registers(function, strips=True), 32 * function.plan.all_warps
+    return register_cap(resident(needed, threads, function.plan.shared_bytes, target), threads, target) - needed

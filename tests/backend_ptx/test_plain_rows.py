@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -77,6 +78,17 @@ def test_ptxas_is_told_where_two_ctas_are_near() -> None:
 def test_weights_are_loaded_below_shared_divisions(width: int) -> None:
     ops = [type(op) for op in lowered("layer_norm", width).machine_ir().walk() if isinstance(op, (Load, DivideBy))]
     assert ops[:2] == [Load, DivideBy]
+
+
+@pytest.mark.parametrize(("kind", "width", "order"), [
+    ("rms_norm", 65536, "L4 D16 S2 L2 D16 S2"), ("layer_norm", 65536, "L4 D16 S2 L4 D16 S2"),
+    ("layer_norm", 16384, "D16 L4 S2 D16 L4 S2")])
+def test_weights_come_ahead_where_registers_hold_as_many_ctas(kind: str, width: int, order: str) -> None:
+    """Loads, divisions and stores in strips: a strip ahead, first in their strip, where they are used."""
+    ptx = lowered(kind, width).compiled.ptx
+    found = re.findall(r"(?:ld|st)\.global|div\.rn", ptx[ptx.rindex("rcp.rn"):])
+    runs = [f"{name[0].upper()}{len([*same])}" for name, same in groupby(found)]
+    assert " ".join(runs).startswith(order)
 
 
 @tw.tile_kernel

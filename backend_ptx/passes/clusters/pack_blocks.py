@@ -44,5 +44,4 @@ def _alone(c: Compilation) -> bool:
     read = [op.result for op in ops if isinstance(op, Gather) or (
         isinstance(op, Load) and not in_few_places(op.index, c.facts))]
     written = [op.value for op in ops if isinstance(op, Scatter | Store)]
-    moved: int = sum(value.type.bytes for value in (*read, *written))
-    return moved <= MOST_BYTES
+    return bool(sum(value.type.bytes for value in (*read, *written)) <= MOST_BYTES)

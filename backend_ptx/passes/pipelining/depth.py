@@ -70,9 +70,7 @@ class Depths:
     def _appetite(self, engine: Engine, spare: int = 0) -> Appetite:
         """The appetite of an engine whose rings need `spare` slots more, within the limits of the plan."""
         usual, most, least = APPETITES[engine]
-        limit = self.c.limits.max_stages
-        if limit is None:
-            return Appetite(usual + spare, most, least + spare)
+        limit = self.c.limits.max_stages or usual + spare + most
         return Appetite(min(usual + spare, limit), min(most, limit), least + spare)
 
     def carry(self, channels: Sequence[Channel]) -> None:

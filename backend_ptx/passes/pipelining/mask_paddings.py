@@ -6,15 +6,10 @@ from __future__ import annotations
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.passes.pipelining.depth import ENOUGH_BYTES
 from tilewright.tileir.analysis.unit import Preserved
-from tilewright.tileir.ops.memory import Load
 from tilewright.tileir.passes.select_paddings import select_paddings
 
 
 def mask_paddings(c: Compilation) -> Preserved:
     """Loads that are large enough to pay."""
-    return select_paddings(c, _pays)
-
-
-def _pays(op: Load) -> bool:
-    type_ = op.result.type
-    return op.latency != 1 and type_.dtype.bitwidth >= 16 and type_.bytes >= ENOUGH_BYTES
+    return select_paddings(c, lambda op: op.latency != 1 and op.result.type.dtype.bitwidth >= 16
+                           and op.result.type.bytes >= ENOUGH_BYTES)

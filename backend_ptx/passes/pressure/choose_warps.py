@@ -147,12 +147,9 @@ def _for_looped_rows(c: Compilation, elements: int, width: int) -> Warps | None:
     loop with one CTA of 16 warps, 1.00 with two of 8."""
     count = elements * width // (32 * ROW_BYTES[0])
     looped = any(outer.repeats for op in c.function.walk() if op.reduces for outer in c.around(op))
-    if count != FULL or not looped:
-        return None
-    each = crossing_bytes(c.function, held) // (32 * REGISTER_BYTES * count) + OTHER
-    if resident(each, 32 * count, 0, c.target) < AIM:
-        return None
-    return Warps(count, decisions.warps_by_bytes(elements, width, ROW_BYTES[0], True))
+    fits = count == FULL and looped and resident(
+        crossing_bytes(c.function, held) // (32 * REGISTER_BYTES * count) + OTHER, 32 * count, 0, c.target) >= AIM
+    return Warps(count, decisions.warps_by_bytes(elements, width, ROW_BYTES[0], True)) if fits else None
 
 
 # ---- matrix multiplies ------------------------------------------------------------------------------------------
