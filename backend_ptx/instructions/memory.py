@@ -19,7 +19,6 @@ LOADED_TYPE = {**REGISTER_TYPE, 2: "i32"}
 # Global addresses are pointers, shared addresses 32-bit numbers.
 _ADDRESS = {"global": ADDRESS, "shared": "i32"}
 MAX_BYTES = 16
-PASSING = ".L1::no_allocate"  # of loads of so many bytes
 
 SEMANTICS = ("relaxed", "acquire", "release", "acq_rel")
 SCOPES = ("cta", "gpu", "sys")
@@ -53,7 +52,7 @@ def _load(space: str, size: int, count: int, path: str = "", **order: str) -> In
     return Instruction(
         name, f"@${count + 1} {name} {_lanes(0, count)}, [${count}];", (_ADDRESS[space], "i1", *[kind] * count),
         (kind,) * count, "load", {"space": space, "size": size, "count": count, **order},
-        tied={2 + i: i for i in range(count)}, reads=True, writes=bool(order), ptx=74 if PASSING in path else 70,
+        tied={2 + i: i for i in range(count)}, reads=True, writes=bool(order),
     )
 
 
@@ -98,8 +97,6 @@ def records() -> Iterator[Instruction]:
     # The read-only path, for arrays that nothing writes while the kernel runs.
     for size, count in _WIDTHS:
         yield _load("global", size, count, ".nc")
-        if size * count == MAX_BYTES:
-            yield _load("global", size, count, ".nc" + PASSING)
     for size, scope in product((1, 2, 4, 8), SCOPES):
         for semantics in ("relaxed", "acquire"):
             yield _load("global", size, 1, semantics=semantics, scope=scope)

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 
-from tilewright.backend_ptx.instructions.memory import LOADED_TYPE, MAX_BYTES, PASSING, REGISTER_TYPE, width_name
+from tilewright.backend_ptx.instructions.memory import LOADED_TYPE, REGISTER_TYPE, width_name
 from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.llvm.constants import BITS
@@ -50,10 +50,9 @@ class Accesses(ABC):
         them may be missing between these two, or the first alone. After `whole()`."""
         return None
 
-    def read(self, padding: Val, passing: bool = False) -> Val:
-        """The elements of the tile; those of the vector `padding` where a predicate is false. `passing`: nobody reads
-        them again."""
-        b, path = self.ctx.b, "ld.global" + self.ref.read_only * (".nc" + passing * PASSING)
+    def read(self, padding: Val) -> Val:
+        """The elements of the tile; those of the vector `padding` where a predicate is false."""
+        b, path = self.ctx.b, "ld.global.nc" if self.ref.read_only else "ld.global"
 
         def read(count: int, whole: bool) -> Val:
             predicates = list(self.predicates(count, whole))
@@ -155,8 +154,6 @@ def load(b: Builder, path: str, pointer: Val, predicate: Val | None, padding: Va
     multiple of their size together. `path`: the instruction without its width."""
     elem = memory_elem(padding.elem)
     size, count = _words(elem_bytes(elem), padding.n)
-    if size * count < MAX_BYTES:
-        path = path.removesuffix(PASSING)
     if predicate is None and path in ("ld.global", "ld.global.nc"):
         value = b.load(elem, padding.n, pointer, size * count, invariant=path == "ld.global.nc")
     else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cached_property
 from itertools import count
 from typing import Any
 
@@ -16,8 +15,7 @@ from tilewright.backend_ptx.lower.fragments import Fragment, elem_of, lanes_of
 from tilewright.backend_ptx.lower.integers import resized
 from tilewright.backend_ptx.roles import CONSUMER
 from tilewright.backend_ptx.targets import Target
-from tilewright.tileir.analysis.passing import passing_loads
-from tilewright.tileir.core import Function, Op, Value
+from tilewright.tileir.core import Function, Value
 from tilewright.tileir.diagnostics import NO_SPAN, Span
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.layouts.flat import LANE_BITS, distributed, log2
@@ -63,11 +61,6 @@ class Context(Compilation):
         if role == CONSUMER and function.plan.teams > 1:  # other numbers of threads than the rest of the kernel
             out.teams, out.memo = function.plan.teams, {}
         return out
-
-    @cached_property
-    def passing(self) -> frozenset[Op]:
-        """The loads whose tiles pass through."""
-        return passing_loads(self)
 
     def __contains__(self, value: Value) -> bool:
         """Whether a value has a fragment: tests of columns that strips make where they use them have none."""

@@ -27,8 +27,7 @@ _SCOPE = {MemoryScope.BLOCK: "cta", MemoryScope.DEVICE: "gpu", MemoryScope.SYS: 
 @lower(ops.Load)
 def load(ctx: Context, op: ops.Load) -> None:
     tile, outside = TileAccess(ctx, op, op.result.type), padding(ctx, op, max(1, ctx.lanes(op.result)))
-    weak = op.memory_order is MemoryOrder.WEAK
-    value = tile.read(outside, op in ctx.passing) if weak else _load_ordered(tile, outside, order_of(op))
+    value = tile.read(outside) if op.memory_order is MemoryOrder.WEAK else _load_ordered(tile, outside, order_of(op))
     ctx.set(op.result, value if op.shape else ctx.b.extract(value, 0))
 
 

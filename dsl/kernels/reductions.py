@@ -26,10 +26,6 @@ PART_WORDS, PART_ACROSS = 4096, 128
 # Words of a tile along rows. Shorter rows are reduced together, unless too few blocks would be left: sums of 8192 rows
 # of 2048 and 8192 columns take 9.2 and 47.8 us on an H100, row by row 9.6 and 48.4, by 2048 words 11.4 and 48.5.
 ROW_WORDS, FEW_BLOCKS = 4096, 512
-# Longer rows of so many words of four bytes are reduced as a whole, if little of the tile lies behind their end: sums
-# of rows of 8192 and 28672 bfloat16 numbers take 45.2 and 77.8 us on an H100, behind a copy of other arrays 49.9 and
-# 83.4, by 4096 words 45.9 and 79.1, 52.4 and 84.3.
-LONGEST_ROW = 32768
 
 
 def reduce_reference(x: Any, op: str = "sum", axis: Sequence[int] | None = None, keepdims: bool = False) -> Any:
@@ -103,7 +99,7 @@ def middle(x: Array, out: Array, op: str, dtype: DType, divisor: int | None) -> 
     """Reduce a view (outer, n, inner) along n into (outer, 1, inner), in two passes where there are few results."""
     outer, n, inner = x.shape
     alone = number(inner) == 1
-    chunk, across = strip(power_above(n), power_above(inner), _row_words(n, dtype) if alone else WORDS_PER_BLOCK)
+    chunk, across = strip(power_above(n), power_above(inner), ROW_WORDS if alone else WORDS_PER_BLOCK)
     rows = max(1, min(ROW_WORDS // chunk, power_above(outer) // FEW_BLOCKS)) if alone else 1
     neutral, op = neutral_of(op, dtype), kernel_op(op, dtype)
     groups, columns = blocks(outer, rows), blocks(inner, across)
@@ -119,15 +115,8 @@ def middle(x: Array, out: Array, op: str, dtype: DType, divisor: int | None) -> 
         launch(device.reduce_middle, (groups, blocks(inner, broad), parts), x, partial, op, dtype, neutral, None,
                (rows, tall, broad), False)
         x, n, chunk = partial, parts, min(chunk, power_above(parts))
-    kernel = device.reduce_long_rows if alone and chunk > ROW_WORDS else device.reduce_middle
-    launch(kernel, (groups, columns, 1), x, out, op, dtype, neutral, divisor, (rows, chunk, across), number(n) <= chunk)
-
-
-def _row_words(n: int, dtype: DType) -> int:
-    """Elements of a tile along rows of n."""
-    whole = power_above(n)
-    is_whole = whole * max(4, dtype.bytes) <= 4 * LONGEST_ROW and 4 * number(n) >= 3 * whole
-    return max(whole, ROW_WORDS) if is_whole else ROW_WORDS
+    launch(device.reduce_middle, (groups, columns, 1), x, out, op, dtype, neutral, divisor, (rows, chunk, across),
+           number(n) <= chunk)
 
 
 def sum_of_parts(parts: Array, dtype: DType) -> Array:

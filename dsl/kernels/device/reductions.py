@@ -47,8 +47,7 @@ def reduce_middle(x, out, op: tw.Constant[str], dtype: tw.Constant[tw.DType], ne
 
     `neutral` changes no result. The result is divided by `divisor`, unless that is None.
     """
-    o, i = tw.bid(0), tw.bid(1)
-    p = 0 if whole else tw.bid(2)
+    o, i, p = tw.bid(0), tw.bid(1), tw.bid(2)
     if whole:
         acc = chunk_of(x, o, 0, i, dtype, neutral, shape)
     else:
@@ -59,7 +58,3 @@ def reduce_middle(x, out, op: tw.Constant[str], dtype: tw.Constant[tw.DType], ne
     if divisor is not None:
         result = result / divisor
     tw.store(out, (o, p, i), result.astype(out.dtype))
-
-
-# Long rows as a whole: more of their bytes are on the way by twice the warps.
-reduce_long_rows = reduce_middle.replace_hints(num_worker_warps=8)
