@@ -82,6 +82,13 @@ gpu-report:  ## everything that needs a GPU in lanes side by side: tests, saniti
 	$(PYTHON) tools/link_tree.py
 	$(PYTHON) tools/gpu_report.py
 
+.PHONY: gpu-compare
+OLD ?=
+gpu-compare:  ## the report's kernels of this checkout beside those of the one in OLD=folder, timed in turns; as gpu-test
+	@test -n "$(OLD)" || { echo "Say which: make gpu-compare OLD=folder"; exit 2; }
+	$(PYTHON) tools/link_tree.py
+	PYTHONPATH=$(CURDIR)/build/typing:$(CURDIR):$(CURDIR)/examples:$$PYTHONPATH $(PYTHON) -m benchmarks.trees $(OLD)
+
 .PHONY: docs
 docs: $(STAMP)  ## the documentation's site, into build/site; a warning or a broken link is an error
 	$(BIN)/python -m pip install --quiet -e '.[docs]'

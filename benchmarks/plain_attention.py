@@ -193,7 +193,8 @@ def made(case: Case, kernel: Any, tile: tuple[int, int]) -> str:
     size, sums = f"[{heads},{case.tokens},{case.d}]", f"f32[{heads},{case.tokens}]"
     array, out = ("e4m3" if case.eight else "bf16") + size, "bf16" + size
     args = (array, array, array, out, sums, 0.1, *tile, case.d, case.causal, case.window, case.cap)
-    found = examine(Work(f"{case.name} {tile[0]}x{tile[1]}", kernel, args))
+    grid = (-(-case.tokens // tile[0]), heads)
+    found = examine(Work(f"{case.name} {tile[0]}x{tile[1]}", kernel, args, grid))
     specs = tuple(tw.spec(a) if isinstance(a, str) else a for a in args)
     said = [d for d in decisions(kernel, specs, found.target) if d.startswith(("loops", "ping_pong", "ladder"))]
     return (f"{kernel.__name__} {found.name}: {found.registers} registers, {found.spill_bytes} bytes spilled; "

@@ -50,11 +50,12 @@ class Report:
 
 @dataclass(frozen=True)
 class Work:
-    """A kernel for arguments given as texts of specs, or as what they are."""
+    """A kernel for arguments given as texts of specs, or as what they are; `grid` covers them."""
 
     name: str
     kernel: Any
     args: tuple[Any, ...]
+    grid: tuple[int, ...]
 
 
 def rows() -> Iterator[Report | str]:
@@ -78,29 +79,31 @@ def works() -> Iterator[Work]:
     from benchmarks.row_kernels import layer_norm, rms_norm, row_sum, scaled_relu
 
     vector = "f32[134217728]"
-    yield Work("vector add, 2048", vector_add, (vector, vector, vector, 2048))
-    yield Work("scaled relu, 1x4096", scaled_relu, ("f32[16384,8192]", "f32[16384,8192]", 0.5, 1.0, 1, 4096))
+    yield Work("vector add, 2048", vector_add, (vector, vector, vector, 2048), (65536,))
+    yield Work("scaled relu, 1x4096", scaled_relu, ("f32[16384,8192]", "f32[16384,8192]", 0.5, 1.0, 1, 4096),
+               (2, 16384))
     for n in (1024, 16384):
-        yield Work(f"row sum, {n}", row_sum, (f"f32[8192,{n}]", "f32[8192]", 1, n))
+        yield Work(f"row sum, {n}", row_sum, (f"f32[8192,{n}]", "f32[8192]", 1, n), (8192,))
     for n in (1024, 4096, 8192, 16384, 32768, 65536):
-        yield Work(f"softmax bf16, {n}", softmax, (f"bf16[4096,{n}]", f"bf16[4096,{n}]", n))
+        yield Work(f"softmax bf16, {n}", softmax, (f"bf16[4096,{n}]", f"bf16[4096,{n}]", n), (4096,))
     for n in (65536, 131072):
-        yield Work(f"softmax f32, {n}", softmax, (f"f32[2048,{n}]", f"f32[2048,{n}]", n))
-    yield Work("online softmax f32, chunks of 8192", online_softmax, ("f32[2048,65536]", "f32[2048,65536]", 8192))
+        yield Work(f"softmax f32, {n}", softmax, (f"f32[2048,{n}]", f"f32[2048,{n}]", n), (2048,))
+    yield Work("online softmax f32, chunks of 8192", online_softmax, ("f32[2048,65536]", "f32[2048,65536]", 8192),
+               (2048,))
     for n in (1024, 4096, 16384):
         x, w = f"bf16[8192,{n}]", f"bf16[{n}]"
-        yield Work(f"rms norm bf16, {n}", rms_norm, (x, w, x, 1e-5, 1, n))
-        yield Work(f"layer norm bf16, {n}", layer_norm, (x, w, w, x, 1e-5, 1, n))
+        yield Work(f"rms norm bf16, {n}", rms_norm, (x, w, x, 1e-5, 1, n), (8192,))
+        yield Work(f"layer norm bf16, {n}", layer_norm, (x, w, w, x, 1e-5, 1, n), (8192,))
     square = "bf16[16384,16384]"
-    yield Work("transpose bf16, 128x128", transpose, (square, square, 128, 128))
+    yield Work("transpose bf16, 128x128", transpose, (square, square, 128, 128), (128, 128))
     one, turns = "bf16[1,16384]", "i32[16384]"
-    yield Work("gemv bf16 w[n,k], 4x1024", gemv_rows, (square, "bf16[16384]", "bf16[16384]", 4, 1024))
+    yield Work("gemv bf16 w[n,k], 4x1024", gemv_rows, (square, "bf16[16384]", "bf16[16384]", 4, 1024), (4096,))
     yield Work("gemv bf16 w[k,n], 32x256", gemv_columns,
-               (square, "bf16[16384]", "f32[8,1,16384]", turns, one, 32, 256))
+               (square, "bf16[16384]", "f32[8,1,16384]", turns, one, 32, 256), (64, 8))
     for m in (16, 64):
         x = f"bf16[{m},16384]"
         yield Work(f"gemm bf16 {m} rows, w[n,k], 64x128", skinny,
-                   (x, square, f"f32[1,{m},16384]", turns, x, m, 64, 128, True, False))
+                   (x, square, f"f32[1,{m},16384]", turns, x, m, 64, 128, True, False), (256, 1))
     yield from products()
 
 
@@ -110,27 +113,36 @@ def products() -> Iterator[Work]:
 
     a, f, v, w = "bf16[4096,4096]", "f32[4096,4096]", "bf16[4096]", "bf16[64,1024,1024]"
     for m, n in ((128, 128), (128, 256), (256, 128), (512, 128), (256, 256)):
-        for kernel in (kernels.matmul, kernels.persistent_matmul):
-            yield Work(f"{kernel.__name__} bf16, {m}x{n}x64", kernel, (a, a, a, m, n, 64, 8, False))
-    yield Work("persistent_matmul tf32, 128x256x32", kernels.persistent_matmul, (f, f, f, 128, 256, 32, 8, True))
+        for kernel, grid in ((kernels.matmul, _blocks(m, n)), (kernels.persistent_matmul, SMS)):
+            yield Work(f"{kernel.__name__} bf16, {m}x{n}x64", kernel, (a, a, a, m, n, 64, 8, False), grid)
+    yield Work("persistent_matmul tf32, 128x256x32", kernels.persistent_matmul, (f, f, f, 128, 256, 32, 8, True), SMS)
     for tile, fast in (((128, 256, 128), True), ((128, 128, 256), False)):
         eight = "e4m3[4096,4096]"
         name = f"gemm e4m3, {'x'.join(map(str, tile))}, {'fast' if fast else 'float32'}"
-        yield Work(name, kernels.matmul8, (eight, eight, a, *tile, 8, fast))
-    yield Work("bmm bf16, 128x256x64", kernels.batched_matmul, (w, w, w, 128, 256, 64))
-    yield Work("gemm and gelu bf16, 128x256x64", kernels.linear_gelu, (a, a, v, a, 128, 256, 64, 8))
-    yield Work("the same, persistent", kernels.persistent_linear_gelu, (a, a, v, a, 128, 256, 64, 8, False))
-    yield Work("gated gemm bf16, 128x128x64", kernels.gated, (a, a, a, a, 128, 128, 64, 8))
+        yield Work(name, kernels.matmul8, (eight, eight, a, *tile, 8, fast), SMS)
+    yield Work("bmm bf16, 128x256x64", kernels.batched_matmul, (w, w, w, 128, 256, 64), SMS)
+    wide = _blocks(128, 256)
+    yield Work("gemm and gelu bf16, 128x256x64", kernels.linear_gelu, (a, a, v, a, 128, 256, 64, 8), wide)
+    yield Work("the same, persistent", kernels.persistent_linear_gelu, (a, a, v, a, 128, 256, 64, 8, False), SMS)
+    yield Work("gated gemm bf16, 128x128x64", kernels.gated, (a, a, a, a, 128, 128, 64, 8), _blocks(128, 128))
     yield Work("dequantised gemm, 128x256x64", kernels.dequantised_matmul,
-               ("i8[4096,4096]", "f32[4096]", a, a, 128, 256, 64, 8))
-    yield Work("gathered gemm, 128x256x64", kernels.gathered_matmul, (a, a, "i32[4096]", a, 128, 256, 64, 8))
+               ("i8[4096,4096]", "f32[4096]", a, a, 128, 256, 64, 8), wide)
+    yield Work("gathered gemm, 128x256x64", kernels.gathered_matmul, (a, a, "i32[4096]", a, 128, 256, 64, 8), wide)
     yield Work("chained gemm, 128x128x64", kernels.chained, ("bf16[16384,1024]", "bf16[1024,128]", "bf16[128,128]",
-                                                            "bf16[16384,128]", 128, 128, 64, 128))
+                                                            "bf16[16384,128]", 128, 128, 64, 128), (128, 1))
     for d in (128, 64):
         q = f"bf16[128,4096,{d}]"
         for causal in (False, True):
             yield Work(f"attention bf16, d={d}{', causal' if causal else ''}, 128x128", kernels.attention,
-                       (q, q, q, q, 0.1, 128, 128, d, causal))
+                       (q, q, q, q, 0.1, 128, 128, d, causal), (32, 128))
+
+
+SMS = (132,)  # of an H100 or H200: one block each for kernels that walk over tiles
+
+
+def _blocks(m: int, n: int) -> tuple[int]:
+    """As many blocks as 4096x4096 has tiles."""
+    return (4096 // m * (4096 // n),)
 
 
 def examine(work: Work) -> Report:
