@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from itertools import count
 from typing import Any
 
@@ -13,6 +14,7 @@ from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.llvm.module import DebugLines
 from tilewright.backend_ptx.lower.fragments import Fragment, elem_of, lanes_of
 from tilewright.backend_ptx.lower.integers import resized
+from tilewright.backend_ptx.resources.occupancy import spare_registers
 from tilewright.backend_ptx.roles import CONSUMER
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.core import Function, Value
@@ -135,6 +137,11 @@ class Context(Compilation):
     def thread_bit(self, number: int) -> Val:
         """Whether a bit of the thread's number is set."""
         return self.once(("thread bit", number), lambda b: b.icmp("ne", b.and_(self.tid, 1 << number), 0))
+
+    @cached_property
+    def spare_registers(self) -> int:
+        """Those of each thread beside its tiles: what is lowered changes nothing of them."""
+        return spare_registers(self.function, self.target)
 
     def special_register(self, name: str) -> Val:
         """A register such as tid.x or ctaid.y, read once."""

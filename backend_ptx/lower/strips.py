@@ -24,7 +24,6 @@ from tilewright.backend_ptx.lower.floats import widened_again
 from tilewright.backend_ptx.lower.memory import StripStore, can_store_strips, padding
 from tilewright.backend_ptx.lower.reduce import StripReduction, can_reduce_strips
 from tilewright.backend_ptx.lower.registry import lowering_of
-from tilewright.backend_ptx.resources.occupancy import spare_registers
 from tilewright.backend_ptx.resources.registers import LONG, STRIP, computed_again, is_dear, kept_by
 from tilewright.tileir.analysis.axes import is_tile
 from tilewright.tileir.analysis.neighbours import moves_elements
@@ -72,7 +71,7 @@ class Run:
         sizes = [STRIP * op.result.type.dtype.bitwidth // 32 for op in self.loads]
         if not sizes or self.apart:
             return None
-        beside, spare = sum(sizes) - max(sizes), spare_registers(self.ctx.function, self.ctx.target)
+        beside, spare = sum(sizes) - max(sizes), self.ctx.spare_registers
         return beside + 2 * sum(sizes) <= spare or (False if 0 < beside <= spare else None)
 
     def _made_again(self, test: Value) -> bool:

@@ -11,6 +11,8 @@ import pytest
 from benchmarks import plain_kernels
 
 import tilewright as tw
+from tilewright.backend_ptx.lower import context
+from tilewright.backend_ptx.resources.occupancy import spare_registers
 from tilewright.backend_ptx.simulator import simulate
 
 
@@ -117,6 +119,19 @@ def test_ctas_of_a_cluster_skip_what_is_outside_of_their_part() -> None:
     """Their columns count up from a multiple of their number."""
     wide, narrow = llvm_of("layer_norm", 50257, 65536), llvm_of("layer_norm", 5001, 8192)
     assert wide.count("outside") >= narrow.count("outside") > 0
+
+
+def test_a_kernel_asks_once_for_its_spare_registers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many runs load weights."""
+    asked: list[int] = []
+
+    def counted(*given: Any) -> int:
+        asked.append(spare_registers(*given))
+        return asked[-1]
+
+    monkeypatch.setattr(context, "spare_registers", counted)
+    llvm_of("layer_norm", 65536, 65536)
+    assert len(asked) == 1
 
 
 @tw.tile_kernel(num_worker_warps=4)

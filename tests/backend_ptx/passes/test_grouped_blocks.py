@@ -7,34 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.grouped_blocks import GROUP, chosen, function, groups_of, started, total
 from support.interp_cases import full_grid
 
 import tilewright as ct
 from tilewright.backend_ptx.simulator import simulate
-from tilewright.interp import compile_function
-from tilewright.tileir.analysis.unit import Unit
-from tilewright.tileir.builder import Builder
-from tilewright.tileir.core import Block, Function
-from tilewright.tileir.dtypes import int32
+from tilewright.tileir.core import Function
 from tilewright.tileir.ops.arrays import BlockId, NumBlocks
-from tilewright.tileir.ops.control import For
-from tilewright.tileir.ops.memory import Scatter, Store
-from tilewright.tileir.passes.dce import dce
-from tilewright.tileir.passes.group_grid import Order, group_grid
 from tilewright.tileir.rewrite import Rewriter, rewrite
-from tilewright.tileir.types import ArrayType
-from tilewright.tileir.verifier import verify
-
-ZERO = ct.PaddingMode.ZERO
-Shapes = list[tuple[int, ...]]
-
-
-def total(a: Any, b: Any, i: Any, j: Any, tm: Any, tn: Any, tk: Any) -> Any:
-    acc = ct.zeros((tm, tn), ct.float32)
-    for k in range(ct.num_tiles(a, 1, (tm, tk))):
-        x, y = (ct.load(a, (i, k), (tm, tk), padding_mode=ZERO), ct.load(b, (k, j), (tk, tn), padding_mode=ZERO))
-        acc = ct.mma(x, y, acc)
-    return acc
 
 
 @ct.tile_kernel
@@ -80,62 +60,6 @@ def flat_in_groups(a, b, c, tm: ct.Constant[int], tn: ct.Constant[int], tk: ct.C
 
 
 @ct.tile_kernel
-def persistent(a, b, c, tm: ct.Constant[int], tn: ct.Constant[int], tk: ct.Constant[int]):
-    j = ct.bid(1)
-    for i in range(ct.bid(0), ct.num_tiles(a, 0, (tm, tk)), ct.num_blocks(0)):
-        ct.store(c, (i, j), total(a, b, i, j, tm, tn, tk))
-
-
-@ct.tile_kernel
-def walked(a, b, c, tm: ct.Constant[int], tn: ct.Constant[int], tk: ct.Constant[int]):
-    rows, columns = ct.num_tiles(a, 0, (tm, tk)), ct.num_tiles(b, 1, (tk, tn))
-    for tile in range(ct.bid(0), rows * columns, ct.num_blocks(0)):
-        i, j = tile // columns, tile % columns
-        ct.store(c, (i, j), total(a, b, i, j, tm, tn, tk))
-
-
-@ct.tile_kernel
-def walked_part(a, b, c, tm: ct.Constant[int], tn: ct.Constant[int], tk: ct.Constant[int], tiles):
-    """The last row may lack tiles."""
-    for tile in range(ct.bid(0), tiles, ct.num_blocks(0)):
-        i, j = tile // ct.num_tiles(b, 1, (tk, tn)), tile % ct.num_tiles(b, 1, (tk, tn))
-        ct.store(c, (i, j), total(a, b, i, j, tm, tn, tk))
-
-
-@ct.tile_kernel
-def walked_by_number(a, b, c, tm: ct.Constant[int], tn: ct.Constant[int], tk: ct.Constant[int]):
-    rows, columns = ct.num_tiles(a, 0, (tm, tk)), ct.num_tiles(b, 1, (tk, tn))
-    for tile in range(ct.bid(0), rows * columns, ct.num_blocks(0)):
-        ct.store(c, (tile, 0), total(a, b, tile // columns, tile % columns, tm, tn, tk))
-
-
-@ct.tile_kernel
-def walked_in_order(a, b, c, tm: ct.Constant[int], tn: ct.Constant[int], tk: ct.Constant[int]):
-    """The last tile of each row stays."""
-    rows, columns = ct.num_tiles(a, 0, (tm, tk)), ct.num_tiles(b, 1, (tk, tn))
-    for tile in range(ct.bid(0), rows * columns, ct.num_blocks(0)):
-        ct.store(c, (tile // columns, 0), total(a, b, tile // columns, tile % columns, tm, tn, tk))
-
-
-@ct.tile_kernel
-def walked_with_sums(a, b, c, tm: ct.Constant[int], tn: ct.Constant[int], tk: ct.Constant[int]):
-    """Adds to what is there."""
-    rows, columns = ct.num_tiles(a, 0, (tm, tk)), ct.num_tiles(b, 1, (tk, tn))
-    for tile in range(ct.bid(0), rows * columns, ct.num_blocks(0)):
-        i, j = tile // columns, tile % columns
-        ct.store(c, (i, j), ct.load(c, (i, j), (tm, tn)) + total(a, b, i, j, tm, tn, tk))
-
-
-@ct.tile_kernel
-def walked_carrying(a, b, c, tm: ct.Constant[int], tn: ct.Constant[int], tk: ct.Constant[int]):
-    rows, columns, largest = ct.num_tiles(a, 0, (tm, tk)), ct.num_tiles(b, 1, (tk, tn)), ct.float32(0)
-    for tile in range(ct.bid(0), rows * columns, ct.num_blocks(0)):
-        i, j = tile // columns, tile % columns
-        largest = max(largest, ct.max(total(a, b, i, j, tm, tn, tk)))
-        ct.store(c, (i, j), ct.full((tm, tn), largest, ct.float32))
-
-
-@ct.tile_kernel
 def until_large(a, b, c, tm: ct.Constant[int], tn: ct.Constant[int], tk: ct.Constant[int]):
     """What is read decides how often more is read."""
     i, j, k, acc = ct.bid(0), ct.bid(1), 0, ct.zeros((tm, tn), ct.float32)
@@ -177,52 +101,10 @@ def batched(a, b, c, axes: ct.Constant[tuple[int, ...]]):
 
 
 @ct.tile_kernel
-def keys_of_heads(a, b, c, axes: ct.Constant[tuple[int, ...]]):
-    """All blocks of a head read its keys b; c = the sums of a @ b.T."""
-    head, i = ct.bid(axes[0]), ct.bid(axes[1])
-    queries, acc = ct.load(a, (head, i, 0), (1, 16, 16)).reshape((16, 16)), ct.zeros((16, 16), ct.float32)
-    for j in range(ct.num_tiles(b, 1, (1, 16, 16))):
-        acc = ct.mma(queries, ct.load(b, (head, j, 0), (1, 16, 16)).reshape((16, 16)).transpose(), acc)
-    ct.store(c, (head, i, 0), acc.reshape((1, 16, 16)))
-
-
-@ct.tile_kernel
-def later_keys(a, b, c, axes: ct.Constant[tuple[int, ...]]):
-    """A block reads the keys b of its head from its own place on."""
-    head, i = ct.bid(axes[0]), ct.bid(axes[1])
-    queries, acc = ct.load(a, (head, i, 0), (1, 16, 16)).reshape((16, 16)), ct.zeros((16, 16), ct.float32)
-    for j in range(i, ct.num_tiles(b, 1, (1, 16, 16))):
-        acc = ct.mma(queries, ct.load(b, (head, j, 0), (1, 16, 16)).reshape((16, 16)).transpose(), acc)
-    ct.store(c, (head, i, 0), acc.reshape((1, 16, 16)))
-
-
-@ct.tile_kernel
-def keys_around(a, b, c):
-    """As many for each block, but at the ends."""
-    head, i = ct.bid(1), ct.bid(0)
-    queries, acc = ct.load(a, (head, i, 0), (1, 16, 16)).reshape((16, 16)), ct.zeros((16, 16), ct.float32)
-    for j in range(max(i - 1, 0), min(i + 2, ct.num_tiles(b, 1, (1, 16, 16)))):
-        acc = ct.mma(queries, ct.load(b, (head, j, 0), (1, 16, 16)).reshape((16, 16)).transpose(), acc)
-    ct.store(c, (head, i, 0), acc.reshape((1, 16, 16)))
-
-
-@ct.tile_kernel
 def listed(a, b, c, experts, tm: ct.Constant[int], tn: ct.Constant[int], tk: ct.Constant[int]):
     """Which columns a block reads is listed in memory."""
     i, j = ct.bid(0), ct.bid(1)
     ct.store(c, (i, j), total(a, b, i, ct.gather(experts, j), tm, tn, tk))
-
-
-def function(kernel: Any, *more: Any, rank: int = 2) -> Function:
-    half, full = (ct.spec(f"{dtype}[{','.join('?' * rank)}]") for dtype in ("f16", "f32"))
-    found: Function = kernel.lower(half, half, full, *more, target="sm_90a").tile_ir()
-    return found
-
-
-def chosen(f: Function) -> Order | None:
-    found: list[Order] = []
-    group_grid(Unit(f), found.append)
-    return found[0] if found else None
 
 
 SIZES = {(128, 128, 64): 8, (128, 256, 64): 16, (256, 128, 64): 8, (32, 256, 64): 32, (16, 16, 16): 8}
@@ -239,89 +121,17 @@ def test_the_order_in_which_a_kernel_names_its_axes_does_not_matter() -> None:
     assert found is not None and found[:3] == (0, 8, 1)
 
 
-KEPT = ("grouped_by_hand", "numbered", "flat_in_groups", "persistent", "until_large", "added", "sums", "biased",
-        "walked_by_number", "walked_in_order", "walked_with_sums", "walked_carrying")
+KEPT = (grouped_by_hand, numbered, flat_in_groups, until_large, added, sums, biased)
 
 
-@pytest.mark.parametrize("name", KEPT)
-def test_other_grids_keep_their_order(name: str) -> None:
-    """Those that choose an order, use a block's number for more, walk, may wait for each other, or share little."""
-    f = function(globals()[name], 128, 128, 64)
-    assert chosen(f) is None
+@pytest.mark.parametrize("kernel", KEPT, ids=lambda kernel: str(kernel.__name__))
+def test_other_grids_keep_their_order(kernel: Any) -> None:
+    """Those that choose an order, use a block's number for more, may wait for each other, or share little."""
+    assert chosen(function(kernel, 128, 128, 64)) is None
 
 
 def test_blocks_whose_tiles_are_listed_in_memory_keep_their_order() -> None:
     assert chosen(function(listed, ct.spec("i32[?]"), 128, 128, 64)) is None
-
-
-@pytest.mark.parametrize("axes", [(0, 1), (0, 2), (1, 2)], ids=str)
-@pytest.mark.parametrize("grid", [(2, 3, 20), (20, 2, 3), (5, 4, 1), (1, 4, 3), (4, 1, 3)], ids=str)
-def test_blocks_that_read_the_same_keys_run_together(axes: tuple[int, int], grid: tuple[int, int, int]) -> None:
-    f = function(keys_of_heads, axes, rank=3)
-    found = chosen(f)
-    assert found is not None and found[:3] == (axes[1], None, None)
-    slower = [axis for axis in range(axes[1] + 1) if axis != axes[1]]
-    order = [*range(axes[1] + 1, 3), *reversed(slower), axes[1]]
-    places = [dict(zip(order, place, strict=True)) for place in product(*(range(grid[axis]) for axis in order))]
-    assert started(f, grid) == [(place[axes[0]], place[axes[1]], 0) for place in places]
-
-
-@pytest.mark.parametrize("axes", [(1, 0), (2, 0), (2, 1)], ids=str)
-def test_blocks_that_already_read_the_same_keys_together_keep_their_order(axes: tuple[int, int]) -> None:
-    assert chosen(function(keys_of_heads, axes, rank=3)) is None
-
-
-@pytest.mark.parametrize("axes", [(1, 0), (2, 0), (2, 1)], ids=str)
-@pytest.mark.parametrize(("heads", "tiles", "size"), [(3, 5, 16), (20, 9, 8), (5, 64, 2), (6, 65, 1), (2, 200, 1)])
-def test_the_longest_blocks_of_the_heads_that_fit_a_wave_come_first(
-    axes: tuple[int, int], heads: int, tiles: int, size: int) -> None:
-    f, grid = function(later_keys, axes, rank=3), [1, 1, 1]
-    found = chosen(f)
-    assert found is not None and (found.first, found.second, found.share) == (*axes, None)
-    grid[axes[0]], grid[axes[1]] = heads, tiles
-    want = [(head, i, 0) for first in range(0, heads, size) for i in range(tiles)
-            for head in range(first, min(first + size, heads))]
-    assert started(f, full_grid(tuple(grid))) == want
-
-
-@pytest.mark.parametrize("axes", [(0, 1), (0, 2), (1, 2)], ids=str)
-def test_the_longest_blocks_of_heads_along_a_faster_axis_are_first_already(axes: tuple[int, int]) -> None:
-    assert chosen(function(later_keys, axes, rank=3)) is None
-
-
-def test_blocks_with_as_many_iterations_keep_their_order() -> None:
-    assert chosen(function(keys_around, rank=3)) is None
-
-
-def started(
-    f: Function, grid: tuple[int, int, int], *scalars: int, shapes: Shapes | None = None,
-) -> list[tuple[int, ...]]:
-    """The index of the tile that each block stores, in the order in which a GPU starts the blocks. `shapes`: of the
-    arrays, which are empty else."""
-    [index] = [op.index for op in f.body.ops if isinstance(op, Store)]
-    shapes = shapes or [(0,) * len(index)] * 3
-    out = f.body.add_param(ArrayType(int32, (None,) * 4, (None,) * 4), "places")
-    b = Builder(Block())
-    ids = [b.value(BlockId(axis=axis)) for axis in (2, 1, 0)]
-    for k, value in enumerate(index):
-        b.emit(Scatter(array=out, indices=(*ids, b.number(k)), value=value, mask=None, shape=()))
-    f.body.ops[:] = [*(op for op in f.body.ops[:-1] if not isinstance(op, Store)), *b.block.ops, f.body.ops[-1]]
-    verify(f)
-    dce(Unit(f))  # the products
-    places = np.full((*grid[::-1], len(index)), -1, np.int32)
-    arrays = [np.zeros(shape, dtype) for shape, dtype in zip(shapes, (np.float16, np.float16, np.float32), strict=True)]
-    compile_function(f).run(grid, [*arrays, *scalars, places])
-    return [tuple(map(int, place)) for place in places.reshape(-1, len(index))]
-
-
-GROUP = 8  # of tiles as wide as high
-
-
-def groups_of(rows: int, columns: int, size: int = 0) -> list[tuple[int, int]]:
-    """The order of tiles as wide as high: in groups of 8 rows, of 4 where there are many."""
-    size = size or (GROUP if rows <= 32 else GROUP // 2)
-    groups = (range(first, min(first + size, rows)) for first in range(0, rows, size))
-    return [(i, j) for group in groups for j in range(columns) for i in group]
 
 
 GRIDS = [(1, 1), (4, 3), (8, 2), (17, 3), (31, 1), (32, 2), (33, 2), (40, 5), (1, 40), (3, 2, 2), (20, 3, 2)]
@@ -387,51 +197,6 @@ def test_rows_that_are_not_complete_keep_their_order() -> None:
     assert started(f, (59, 1, 1), 20) == [divmod(n, 20) for n in range(59)]
 
 
-def walk(f: Function, blocks: int, shapes: Shapes, *scalars: int) -> list[list[tuple[int, ...]]]:
-    """The indices of the tiles that each block stores, in its order."""
-    [(loop, store)] = [(loop, op) for loop in f.body.ops if isinstance(loop, For)
-                       for op in loop.loop.ops if isinstance(op, Store)]
-    out = f.body.add_param(ArrayType(int32, (None,) * 2, (None,) * 2), "places")
-    b = Builder(Block())
-    for k, value in enumerate(store.index):
-        b.emit(Scatter(array=out, indices=(loop.loop.params[0], b.number(k)), value=value, mask=None, shape=()))
-    loop.loop.ops[:] = [*(op for op in loop.loop.ops[:-1] if op is not store), *b.block.ops, loop.loop.ops[-1]]
-    verify(f)
-    dce(Unit(f))
-    places = np.full((4096, 2), -1, np.int32)
-    arrays = [np.zeros(shape, dtype) for shape, dtype in zip(shapes, (np.float16, np.float16, np.float32), strict=True)]
-    compile_function(f).run((blocks, 1, 1), [*arrays, *scalars, places])
-    tiles = [tuple(map(int, place)) for place in places if place[0] >= 0]
-    return [tiles[first::blocks] for first in range(blocks)]
-
-
-@pytest.mark.parametrize("rows, columns, blocks", [(1, 40, 7), (5, 1, 2), (3, 16, 200), (7, 20, 1), (40, 33, 7)])
-def test_blocks_that_walk_over_tiles_take_them_in_groups(rows: int, columns: int, blocks: int) -> None:
-    f = function(walked, 128, 128, 64)
-    found = chosen(f)
-    assert found is not None and found[:3] == (0, GROUP, 1)
-    want = [(i, j) for j, i in groups_of(columns, rows, GROUP)]
-    got = walk(f, blocks, [(128 * rows, 512), (512, 128 * columns), (0, 0)])
-    assert got == [want[first::blocks] for first in range(blocks)]
-
-
-@pytest.mark.parametrize("tiles", [0, 59, 60])
-def test_walks_over_a_part_of_a_row_keep_their_order(tiles: int) -> None:
-    f = function(walked_part, 128, 128, 64, ct.spec("i32"))
-    assert chosen(f) is not None
-    got = walk(f, 3, [(128 * 3, 512), (512, 128 * 20), (0, 0)], tiles)
-    if tiles % 20:
-        assert got == [[divmod(n, 20) for n in range(first, tiles, 3)] for first in range(3)]
-    assert sorted(place for places in got for place in places) == [divmod(n, 20) for n in range(tiles)]
-
-
-def test_walks_over_nothing() -> None:
-    """No tile has a row."""
-    f = function(walked, 128, 128, 64)
-    assert chosen(f) is not None
-    assert walk(f, 2, [(128, 64), (64, 0), (0, 0)]) == [[], []]
-
-
 def place_of(f: Function, block: tuple[int, int], counts: tuple[int, int]) -> tuple[int, ...]:
     """The index of the tile that one block of a large grid stores."""
     numbers = {BlockId: (*block, 0), NumBlocks: (*counts, 1)}
@@ -467,14 +232,6 @@ def test_products_in_groups_on_the_simulated_gpu(hints: dict[str, int]) -> None:
     a, b = rng.standard_normal((18 * 64, 32)).astype(np.float16), rng.standard_normal((32, 100)).astype(np.float16)
     c = np.zeros((18 * 64, 100), np.float32)
     simulate(plain.replace_hints(**hints), (18, 2), (a, b, c, 64, 64, 32), "sm_90a")
-    np.testing.assert_allclose(c, a.astype(np.float32) @ b.astype(np.float32), rtol=1e-3, atol=1e-3)
-
-
-def test_walked_products_on_the_simulated_gpu() -> None:
-    rng = np.random.default_rng(0)
-    a, b = rng.standard_normal((3 * 64, 32)).astype(np.float16), rng.standard_normal((32, 18 * 32)).astype(np.float16)
-    c = np.zeros((3 * 64, 18 * 32), np.float32)
-    simulate(walked, (5, 1), (a, b, c, 64, 32, 32), "sm_90a")
     np.testing.assert_allclose(c, a.astype(np.float32) @ b.astype(np.float32), rtol=1e-3, atol=1e-3)
 
 
