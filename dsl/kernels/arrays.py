@@ -45,6 +45,20 @@ def zeros(like: Array, shape: Sequence[int], dtype: DType | None = None) -> Arra
     return _allocated("zeros", like, tuple(shape), dtype or dtype_of(like))
 
 
+def alike(x: Array) -> Array:
+    """An array like `x` without defined contents, its axes in the same order in memory, so that views of `x` that swap
+    axes back are views of the result, too; in the order of the shape where the last axis of `x` is not the fastest, and
+    for a library that has no `empty_like`."""
+    if is_tensor(x):
+        if x.stride(-1) == 1:
+            return noted(sys.modules["torch"].empty_like, x)
+    elif not isinstance(x, DeviceArray):
+        make = getattr(sys.modules.get(type(x).__module__.partition(".")[0]), "empty_like", None)
+        if make is not None and x.strides[-1] == x.itemsize:
+            return make(x)
+    return empty(x, x.shape)
+
+
 def _allocated(how: str, like: Array, shape: tuple[int, ...], dtype: DType) -> Array:
     if is_tensor(like):
         torch = sys.modules["torch"]

@@ -7,7 +7,7 @@ import itertools
 import math
 from typing import Any
 
-from tilewright.kernels.arrays import Array, dtype_of, empty, on_host, view
+from tilewright.kernels.arrays import Array, alike, dtype_of, empty, on_host, view
 from tilewright.kernels.checks import check_float, check_integer, check_rank, check_same_dtype, check_shape
 from tilewright.kernels.declaration import library_function
 from tilewright.kernels.device import attention as device
@@ -185,7 +185,7 @@ def attention_backward(
 
     Arguments: `grad`, the cotangent of the output; `lse_grad`, that of lse, or None; then what `attention` was given,
         and what it returned.
-    Result: three arrays like q, k and v.
+    Result: three arrays like q, k and v, also in the order of their axes in memory.
     """
     name = "attention_backward"
     _check(name, q, k, v, window, cap, starts, longest)
@@ -198,7 +198,7 @@ def attention_backward(
     width = by_query[2]
     scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
     mask = _mask(causal, window, cap, scale)
-    delta, dq, dk, dv = empty(lse, lse.shape), empty(q, q.shape), empty(k, k.shape), empty(v, v.shape)
+    delta, dq, dk, dv = empty(lse, lse.shape), alike(q), alike(k), alike(v)
     rows = (q.shape[2], q.shape[0]) if starts is None else (q.shape[0], 1)
     launch(device.row_products, (blocks(rows[0], by_query[0]), q.shape[1], rows[1]), output, grad, lse_grad, delta,
            by_query[0], width)
@@ -232,8 +232,8 @@ def attention(
         the longest one.
     Options: `causal`: query i sees keys up to i + keys - queries; `window`: of those, the last ones, this many;
         `cap`: scores become cap * tanh(score / cap); `scale`, by default 1 / sqrt(d).
-    Result: the output, like q, and the logarithm of the sum of each row, (batch, heads, tokens), packed (heads,
-        tokens).
+    Result: the output, like q, also in the order of its axes in memory, and the logarithm of the sum of each row,
+        (batch, heads, tokens), packed (heads, tokens).
         A query that sees no key has the output 0 and -inf.
     Errors: TileTypeError for dtypes that differ; TileValueError for shapes that do not fit; TileUnsupportedFeatureError
         for wider heads.
@@ -243,7 +243,7 @@ def attention(
     # Of narrow heads tiles for two CTAs per SM: one computes weights while the other multiplies, begins or ends.
     keys = k.shape[2] if starts is None else longest
     tile = _tile("attention", q, tokens, keys, 64 if q.shape[-1] <= 64 else 128)
-    out = empty(q, q.shape)
+    out = alike(q)
     lse = empty(q, q.shape[:3] if starts is None else (q.shape[1], q.shape[0]), wide(dtype_of(q)))
     launch(device.attend, (blocks(tokens, tile[0]), q.shape[1], batches), q, k, v, starts, out, lse,
            1 / math.sqrt(q.shape[-1]) if scale is None else scale, _mask(causal, window, cap, scale), *tile)

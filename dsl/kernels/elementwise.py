@@ -6,7 +6,18 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tilewright.kernels.arrays import Array, count, dtype_of, empty, is_tensor, output, rows_of, view, view_of_output
+from tilewright.kernels.arrays import (
+    Array,
+    alike,
+    count,
+    dtype_of,
+    empty,
+    is_tensor,
+    output,
+    rows_of,
+    view,
+    view_of_output,
+)
 from tilewright.kernels.checks import check_choice, check_float, check_rank, check_same_dtype, check_shape
 from tilewright.kernels.declaration import library_function
 from tilewright.kernels.device import elementwise as device
@@ -245,7 +256,7 @@ def rotary(x: Array, cos: Array, sin: Array, inverse: bool = False, *, out: Arra
     Arguments: `x`, floats (batch, heads, tokens, d), with any strides; `cos` and `sin`, floats (tokens, d / 2), which
         get no gradient.
     Options: `inverse` turns back, which is also the gradient; `out`, an array like `x` to write to.
-    Result: an array like `x`.
+    Result: an array like `x`, also in the order of its axes in memory.
     Errors: TileTypeError for another dtype, TileValueError for shapes that do not fit.
     """
     check_float("rotary", x=x, cos=cos, sin=sin)
@@ -255,7 +266,7 @@ def rotary(x: Array, cos: Array, sin: Array, inverse: bool = False, *, out: Arra
         check_shape("rotary", name, angles, (tokens, d // 2), "the tokens of x and half of its channels")
     if d % 2:
         raise TileValueError(f"rotary: x has {d} channels; their number must be even")
-    result = output("rotary", out, x, x.shape)
+    result = alike(x) if out is None else output("rotary", out, x, x.shape)
     width = power_above(d // 2)
     rows, beside = max(1, min(power_above(tokens), TILE // width)), min(HEADS, power_above(heads))
     launch(device.rotate, (blocks(tokens, rows), blocks(heads, beside), batch), x, cos, sin, result, inverse, beside,

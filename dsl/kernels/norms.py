@@ -68,7 +68,7 @@ def norm_backward_reference(
     slope = (slope - scaled.mean(-1, keepdims=True) if centred else slope) * scale
     axes = tuple(range(x.ndim - 1))
     dx = slope if added is None else slope + added.astype(np.float64)
-    return dx, (above * normal).sum(axis=axes), above.sum(axis=axes)
+    return dx, (above * normal).sum(axis=axes), above.sum(axis=axes) if centred else np.zeros(0)
 
 
 def group_norm_reference(x: Any, groups: int, weight: Any, bias: Any, eps: float = 1e-5) -> Any:
@@ -148,7 +148,8 @@ def norm_backward(
 
     Arguments: `grad`, the cotangent, and `x`, of one shape; `weight` and `eps` as in the forward pass; `added`, what is
         added to the gradient of x, such as the cotangent of a sum that was normalised.
-    Result: the gradients of x, of the weight and of the bias. They have the same bits in every run.
+    Result: the gradients of x, of the weight and of the bias, which is empty of `rms_norm`. They have the same bits in
+        every run.
     """
     name = "norm_backward"
     _, width = _check(name, x, weight)
@@ -159,11 +160,12 @@ def norm_backward(
     rows = max(1, min(8, NARROW // width))
     most = 2 * PARTS if width <= NARROW else PARTS // blocks(width, COLUMNS)
     parts = min(blocks(number(m), rows), most)
-    dx, sums = empty(x, x.shape), [empty(x, (parts, n), wide(dtype_of(x))) for _ in range(2)]
+    dx, dtype = empty(x, x.shape), dtype_of(x if weight is None else weight)
+    of_weight, of_bias = (empty(x, (parts, n), wide(dtype_of(x))) if there else None for there in (True, centred))
     launch(backward_kernel(width), (parts,), rows_of(grad), None if added is None else rows_of(added), rows_of(x),
-           weight, view(dx, (m, n)), *sums, eps, centred, rows, width)
-    dtype = dtype_of(x if weight is None else weight)
-    return dx, sum_of_parts(sums[0], dtype), sum_of_parts(sums[1], dtype)
+           weight, view(dx, (m, n)), of_weight, of_bias, eps, centred, rows, width)
+    dw = sum_of_parts(of_weight, dtype)
+    return dx, dw, empty(x, (0,), dtype) if of_bias is None else sum_of_parts(of_bias, dtype)
 
 
 def _rms_gradient(grad: Any, x: Any, weight: Any, eps: Any) -> Any:

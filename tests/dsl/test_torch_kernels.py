@@ -115,6 +115,17 @@ def test_values() -> None:
     torch.testing.assert_close(tk.transform(lambda s, t: s * t, x, w), x * w)
 
 
+def test_heads_that_were_channels_become_channels_without_a_copy() -> None:
+    """Neither attention, nor rotary embedding, nor their gradients change the order of axes in memory."""
+    torch.manual_seed(0)
+    wide = [torch.randn(2, 5, heads, 4).requires_grad_() for heads in (4, 2, 2)]
+    q, k, v = (x.transpose(1, 2) for x in wide)
+    q = tk.rotary(q, torch.ones(5, 2), torch.zeros(5, 2))
+    out = tk.attention(q, k, v)[0]
+    assert out.transpose(1, 2).is_contiguous()
+    assert all(g.is_contiguous() for g in torch.autograd.grad(out.sum(), wide))
+
+
 def test_transforms_of_complex_tensors() -> None:
     torch.manual_seed(0)
     x = torch.randn(3, 16, dtype=torch.complex128, requires_grad=True)

@@ -20,7 +20,7 @@ from support.pages import programs_of
 import tilewright as tw
 import tilewright.kernels as tk
 from tilewright.inspecting.decisions import decisions
-from tilewright.kernels import fourier, launching, linear_losses, norms, real_fourier, tiles
+from tilewright.kernels import arrays, fourier, launching, linear_losses, norms, real_fourier, tiles
 from tilewright.kernels.device import attention, matmul
 from tilewright.kernels.optimisers import adamw_reference
 from tilewright.launching import launcher
@@ -89,6 +89,25 @@ def test_two_blocks_of_narrow_heads_fit_an_sm(d: int, keys: int, monkeypatch: py
     monkeypatch.setattr(module, "launch", launched)
     check("attention", (q, k, v, True), ml_dtypes.bfloat16)
     assert tiles == [(128, keys, d)]
+
+
+def test_what_is_like_an_array_keeps_the_order_of_its_axes() -> None:
+    """So that heads that were channels become channels without a copy; what lies across its rows is stored in rows."""
+    rng = np.random.default_rng(4)
+    q, k, v = (rng.standard_normal((2, 5, heads, 4)).transpose(0, 2, 1, 3) for heads in (4, 2, 2))
+    out, lse = tk.attention(q, k, v)
+    gradients = tk.attention_backward(out, None, q, k, v, out, lse)
+    turned = tk.rotary(q, np.ones((5, 2)), np.zeros((5, 2)))
+    for x, like in zip((out, turned, *gradients), (q, q, q, k, v), strict=True):
+        assert x.strides == like.strides
+    assert arrays.alike(q.swapaxes(2, 3)).flags.c_contiguous
+
+
+def test_the_gradient_of_an_rms_norm_has_no_bias() -> None:
+    """Nothing is added up and stored for it."""
+    rows, row, parts = tw.spec("bf16[?,2048]"), tw.spec("bf16[2048]"), tw.spec("f32[?,2048]")
+    text = norms.backward_kernel(2048).ir(rows, None, rows, row, rows, parts, None, 1e-5, False, 1, 2048)
+    assert text.count(" store") == 2, text
 
 
 def test_sums_of_gradients_of_wide_rows_stay_in_registers() -> None:

@@ -37,7 +37,9 @@ def norm_rows(x, residual, weight, bias, out, total, eps: float, centred: tw.Con
 @tw.tile_kernel
 def norm_rows_backward(grad, added, x, weight, dx, weight_parts, bias_parts, eps: float, centred: tw.Constant[bool],
                        rows: tw.Constant[int], width: tw.Constant[int]):
-    """grad, x, dx: (m, n), n at most width; weight_parts, bias_parts: (blocks, n). `added`, or None, is added to dx."""
+    """grad, x, dx: (m, n), n at most width; weight_parts: (blocks, n), bias_parts: the same, None unless `centred`.
+    `added`, or None, is added to dx.
+    """
     w = row_of(weight, width, 1.0)
     n = x.shape[1]
     # One sum for each row of the tile: they meet after the loop, so that no iteration adds up across threads.
@@ -55,9 +57,11 @@ def norm_rows_backward(grad, added, x, weight, dx, weight_parts, bias_parts, eps
             slope += load_wide(added, (i, 0), (rows, width))
         store_as(dx, (i, 0), slope)
         weight_sum += above * normal
-        bias_sum += above
+        if centred:
+            bias_sum += above
     tw.store(weight_parts, (tw.bid(0), 0), tw.sum(weight_sum, axis=0, keepdims=True))
-    tw.store(bias_parts, (tw.bid(0), 0), tw.sum(bias_sum, axis=0, keepdims=True))
+    if centred:
+        tw.store(bias_parts, (tw.bid(0), 0), tw.sum(bias_sum, axis=0, keepdims=True))
 
 
 def group_statistics(x, g, eps, channels, places):
