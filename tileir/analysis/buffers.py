@@ -124,13 +124,20 @@ def _asynchronous(
 
 
 def place(intervals: Sequence[Interval], alignment: Callable[[Interval], int]) -> int:
-    """Give each buffer an offset, a multiple of its alignment: first fit, in the order of the first use. Gives the
-    total number of bytes."""
+    """Give each buffer an offset, a multiple of its alignment: first fit, in the order of the first use, or what is in
+    use throughout before the others, where that takes fewer bytes. Gives the total number of bytes."""
     small = [i for i in intervals if i.size <= SMALL]
     if sum(i.size for i in small) <= SMALL_TOTAL:
         end = max((i.last for i in intervals), default=0)
         for interval in small:
             interval.first, interval.last = 0, end
+    orders = [list(intervals), sorted(intervals, key=lambda i: i.first > 0)]
+    _, best = min((_first_fit(order, alignment), number) for number, order in enumerate(orders))
+    return _first_fit(orders[best], alignment)
+
+
+def _first_fit(intervals: Sequence[Interval], alignment: Callable[[Interval], int]) -> int:
+    """The same in one order."""
     total = 0
     placed: list[Interval] = []
     for here in intervals:

@@ -59,13 +59,12 @@ from tilewright.tileir.passes.cut_tiles import Disorder, cut_tiles, disorder, un
 MOST = 8
 # 32-bit words of a tile that one CTA holds: half of the registers, as other values need the rest.
 WORDS = 32768
-# The same of rows whose elements are moved one by one, if they are longer than twice that: more warps then wait for
-# fewer words each. On an H100, of a copy's rate: softmax of 50257 bfloat16 columns by 2, 4 and 8 CTAs 0.55, 0.64, 0.74,
-# of 20001 by 1, 2 and 4 0.69, 0.58, 0.73, of 10001 by 1 and 2 0.76, 0.71; RMS norm 0.64, 0.73, 0.80; 0.78, 0.68, 0.78;
-# 0.84, 0.72.
-WORDS_ONE_BY_ONE = 8192
-# The same of rows that are scanned: a thread holds what it reads beside what it writes.
-WORDS_SCANNED = 16384
+# The same of rows whose elements are moved one by one, and of those that are scanned (a thread holds what it reads
+# beside what it writes), if they are longer than twice that: more warps then wait for fewer words each. On an H100, of
+# a copy's rate: softmax of 50257 bfloat16 columns by 2, 4 and 8 CTAs 0.55, 0.64, 0.74, of 20001 by 1, 2 and 4 0.69,
+# 0.58, 0.73, of 10001 by 1 and 2 0.76, 0.71; RMS norm 0.64, 0.73, 0.80; 0.78, 0.68, 0.78; 0.84, 0.72; running sums of
+# 65536 columns by 4 and 8 0.97, 0.99, of float32 0.89, 0.99, of 32768 of float32 by 2 and 4 0.96, 0.99.
+WORDS_SHORT = 8192
 # Rows in a loop: the slots of a ring with which two CTAs hide what each waits for, and the most CTAs that share a row
 # for that. Softmax of 32768 and 65536 bfloat16 columns on an H100: 1.01 and 0.99 of the rate without a loop, with three
 # slots of 32 KiB; 0.99 and 0.97 with 64 KiB, spilled, where no ring fits.
@@ -134,9 +133,9 @@ def _needed(c: Compilation, products: Sequence[Mma], rows: Sequence[_Row]) -> in
     limit = 2 if products else MOST
     if words > limit * WORDS:
         return 1
-    short = not products and words > 2 * WORDS_ONE_BY_ONE and moves_elements(c.function)
-    scanned = not products and any(isinstance(row.op, ScanWith) for row in rows)
-    most = WORDS_ONE_BY_ONE if short else WORDS_SCANNED if scanned else WORDS
+    short = not products and words > 2 * WORDS_SHORT and (
+        moves_elements(c.function) or any(isinstance(row.op, ScanWith) for row in rows))
+    most = WORDS_SHORT if short else WORDS
     return min(limit, 1 << (words - 1).bit_length() - log2(most)) if words > most else 1
 
 

@@ -33,7 +33,7 @@ from tilewright.tileir.diagnostics import TileValueError
 from tilewright.tileir.layouts.flat import log2
 from tilewright.tileir.ops.arith import Add
 from tilewright.tileir.ops.control import For
-from tilewright.tileir.ops.fold import Fold
+from tilewright.tileir.ops.fold import Fold, ScanWith
 from tilewright.tileir.ops.memory import Load
 
 USUAL = 4
@@ -46,6 +46,8 @@ BYTES_A_THREAD = 128
 # row a thread needs the same registers however long that is, and longer parts let fewer warps wait for each other.
 # On an H100 with 128, 256 and 512 bytes: layer norm of float32 rows of 16384 0.90, 1.01 and 1.01 of a copy's rate,
 # softmax of 12288 bfloat16 columns in tiles of 16384 0.89, 0.98 and 1.01, layer norm of 5000 in 8192 0.84, 0.93, 0.84.
+# CTAs that scan a row together wait for each other, too: of 50257 bfloat16 columns with 128 and 256 bytes 0.69 and
+# 0.73, of 65536 float32 columns 0.96 and 0.98.
 ROW_BYTES = (256, 512)
 MOST = 16
 # Of 1020 bytes of registers; addresses and temporaries need the rest. With more than FULL warps each thread has fewer
@@ -67,7 +69,9 @@ class Warps(NamedTuple):
     reason: str
 
 
-def decide_warps(sizes: list[tuple[int, int]], wanted: int | None, target: Target, reduces: bool = False) -> Warps:
+def decide_warps(
+    sizes: list[tuple[int, int]], wanted: int | None, target: Target, reduces: bool = False, most: int = BYTES_A_THREAD,
+) -> Warps:
     """From (elements, bytes per element) of the tiles of a kernel and the user's `num_worker_warps`.
 
     Each thread should move at least one 16-byte vector of the largest tile. Four warps hide latency well; a tile that
@@ -86,7 +90,7 @@ def decide_warps(sizes: list[tuple[int, int]], wanted: int | None, target: Targe
     size = elements * width
     vectors = -(-size // VECTOR_BYTES)
     if reduces:
-        count = min(MOST, 1 << log2(max(1, size // (32 * BYTES_A_THREAD))))
+        count = min(MOST, 1 << log2(max(1, size // (32 * most))))
     elif vectors < 32 * USUAL:
         return Warps(1 << log2(max(1, vectors // 32)), decisions.warps_by_vectors(elements, width, VECTOR_BYTES))
     else:
@@ -281,12 +285,14 @@ def choose_warps(c: Compilation) -> Preserved:
             function.hints = replace(c.hints, occupancy=AIM)
             warps = Warps(FULL, decisions.WARPS_OF_TWO)
     else:
-        reduces = any(op.reduces for op in function.walk())
+        reducing = [op for op in function.walk() if op.reduces]
+        shared = c.plan.cluster > 1 and any(isinstance(op, ScanWith) for op in reducing)
         largest = max(sizes, key=prod, default=None)
         of_rows = _for_rows(c, *largest) or _for_looped_rows(c, *largest) if wanted is None and largest else None
-        warps = of_rows or decide_warps(sorted(sizes), wanted, target, reduces)
+        most = ROW_BYTES[0] if shared else BYTES_A_THREAD
+        warps = of_rows or decide_warps(sorted(sizes), wanted, target, bool(reducing), most)
         if wanted is None and of_rows is None:
-            warps = relieve(warps, peak_tile_bytes(function))
+            warps = relieve(warps, live_tile_bytes(function, held) if shared else peak_tile_bytes(function))
     c.plan.warps = warps.number
     c.decide(decisions.num_warps(*warps))
     if by_products and _run_in_turns(c, warps):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks import plain_kernels
 
 import tilewright as tw
 from tilewright.backend_ptx.ops.shared import SharedStore
@@ -99,11 +100,27 @@ def test_odd_rows_are_scanned_in_runs() -> None:
     assert scanned[:2] == [8, 1]
 
 
-def test_rows_of_65536_are_scanned_by_clusters() -> None:
-    x = tw.spec("f32[8,65536]")
+@pytest.mark.parametrize(("columns", "ctas", "warps"), [(16384, 1, 16), (20000, 4, 4), (32768, 4, 4), (65536, 8, 4)])
+def test_wide_rows_are_scanned_by_clusters(columns: int, ctas: int, warps: int) -> None:
+    """Whose CTAs wait for each other: with half as many warps, more of them fit an SM."""
+    x, width = tw.spec(f"f32[8,{columns}]"), 1 << (columns - 1).bit_length()
     machine: Any = running.replace_hints(num_worker_warps=None).lower(
-        x, x, 1, False, (1, 65536), (0, 0), target="sm_90a").machine_ir()
-    assert machine.plan.cluster == 4
+        x, x, 1, False, (1, width), (0, 0), target="sm_90a").machine_ir()
+    assert (machine.plan.cluster, machine.plan.warps) == (ctas, warps)
+
+
+def test_scans_of_two_tiles_in_clusters_have_registers_for_both() -> None:
+    x = tw.spec("i32[65536]")
+    machine: Any = recurrence.replace_hints(num_worker_warps=None).lower(
+        x, x, x, 1, False, 65536, target="sm_90a").machine_ir()
+    assert (machine.plan.cluster, machine.plan.warps) == (8, 8)
+
+
+def test_conversions_before_and_after_a_scan_share_bytes() -> None:
+    """The buffers of totals, which are in use throughout, lie before both."""
+    x = tw.spec("bf16[8,50257]")
+    machine: Any = plain_kernels.cumsum.lower(x, x, 65536, target="sm_90a").machine_ir()
+    assert machine.plan.shared_bytes < 8192 * 4 + 1024
 
 
 def test_no_thread_scans_a_row_alone() -> None:
