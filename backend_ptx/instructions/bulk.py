@@ -36,10 +36,8 @@ def _load(rank: int, multicast: bool) -> Instruction:
 def _store(rank: int) -> Instruction:
     """Operands: map, shared address, coordinates, predicate."""
     copy = f"cp.async.bulk.tensor.{rank}d.global.shared::cta.bulk_group"
-    return _Record(
-        f"tma.store.{rank}d", f"@${2 + rank} {copy} [$0, {braced(2, rank)}], [$1];",
-        ("ptr", "i32", *["i32"] * rank, "i1"), (), "tma_store", {"rank": rank},
-    )
+    return _Record(f"tma.store.{rank}d", f"@${2 + rank} {copy} [$0, {braced(2, rank)}], [$1];",
+                   ("ptr", "i32", *["i32"] * rank, "i1"), (), "tma_store", {"rank": rank})
 
 
 def records() -> Iterator[Instruction]:

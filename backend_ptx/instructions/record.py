@@ -101,10 +101,8 @@ class Instruction:
             tied = bool(like)
             kinds = [(like[i].elem, like[i].n) if i in like else kind for i, kind in enumerate(kinds)]
             result = _together([type_text(*kind) for kind in kinds])
-        value = b.asm(
-            self.asm, self.constraints, [taken[i] for i in self.order], result, convergent=self.convergent,
-            memory=self.memory, pure=not (self.memory or self.ordered),
-        )
+        value = b.asm(self.asm, self.constraints, [taken[i] for i in self.order], result, convergent=self.convergent,
+                      memory=self.memory, pure=not (self.memory or self.ordered))
         if value is None:
             return ()
         out = b.members(value, kinds) if len(kinds) > 1 else (Val(*kinds[0], value.text),)
