@@ -20,7 +20,7 @@ from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.abi import Lowered
 from tilewright.backend_ptx.llvm.compile import DUMP_HINT, llvm_to_ptx
 from tilewright.backend_ptx.resources.ladder import Accepted, Facts, climb
-from tilewright.backend_ptx.resources.occupancy import register_cap
+from tilewright.backend_ptx.resources.occupancy import RESERVED, register_cap
 from tilewright.backend_ptx.resources.registers import MARGIN, REGISTER_BYTES, estimated_registers
 from tilewright.backend_ptx.resources.shared import OutOfSharedMemory
 from tilewright.backend_ptx.resources.verdict import FULL_LEVEL, Rejection, Shortage, of_error, of_log, of_overflow
@@ -136,7 +136,7 @@ class Attempt:
             given or register_cap(resident, threads, self.target), unit,
             next(iter(units[units.index(unit) + 1:]), None) if unit else None, given is not None, resident,
             plan.split, plan.early, any(op.reduces for op in self.machine.walk()), plan.looped, plan.teams > 1,
-            self.machine.hints.occupancy or 1)
+            self.machine.hints.occupancy or 1, self.target.shared_per_sm // (plan.shared_bytes + RESERVED))
 
 
 @contextlib.contextmanager

@@ -28,7 +28,8 @@ class Facts(NamedTuple):
     `unit`: the matrix unit with outstanding MMAs, and `next_unit` the one that the target prefers after it;
     `resident`: CTAs for which ptxas must leave registers (0: as it chooses); `split`: some loop became several;
     `early`: some MMAs start early; `reduces`: some tile is reduced; `looped`: CTAs loop over blocks,
-    `teams`: of warps, in turns; `shared_by`: CTAs per SM that the plan was made for, as a hint or a pass asked."""
+    `teams`: of warps, in turns; `shared_by`: CTAs per SM that the plan was made for, as a hint or a pass asked,
+    `fits`: those for which there is shared memory."""
 
     warps: int
     threads: int
@@ -48,6 +49,7 @@ class Facts(NamedTuple):
     looped: bool
     teams: bool
     shared_by: int
+    fits: int
 
 
 class TriedPlan(Protocol):
@@ -88,7 +90,7 @@ class Rung:
     helps: frozenset[Shortage]
     tighten: Tighten
     keeps: bool = True
-    undoes: str = ""
+    undoes: tuple[str, ...] = ()
     hopes: bool = False
     bears: Bears = lambda facts: 0
 
@@ -134,18 +136,38 @@ def lean_producer(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
         yield _descent(plan, refused, "a producer with the fewest registers", producer_ease=False)
 
 
+def half_the_warps(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
+    """Of FULL, for a hint: as many registers of a CTA, in which what each warp needs stands fewer times."""
+    if plan.hints.occupancy and plan.facts.shared_by > 1 and plan.facts.warps == FULL and plan.limits.warps is None:
+        yield _descent(plan, refused, f"{FULL // 2} warps in place of {FULL}", warps=FULL // 2)
+
+
+def room(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
+    """Not more CTAs than shared memory has room for: registers that ptxas leaves for others are lost."""
+    if plan.facts.fits < plan.facts.shared_by:
+        yield from _occupancies(plan, f"{refused.words}, shared memory has room for {plan.facts.fits}", plan.facts.fits)
+
+
 def lower_occupancy(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
     """The highest occupancy that leaves the needed registers, as far as they are known, and lower ones."""
-    asked = plan.facts.shared_by
+    asked, threads, most = plan.facts.shared_by, plan.facts.threads, plan.target.registers_per_thread
     if asked > 1:
-        threads = plan.facts.threads
-        needed = min(refused.needed or plan.facts.registers - MARGIN, plan.target.registers_per_thread)
-        highest = next((n for n in range(asked - 1, 1, -1) if register_cap(n, threads, plan.target) >= needed), 1)
         left = register_cap(asked, threads, plan.target)
+        # A spilled register takes 4 bytes of stores and 4 of loads at least.
+        lacking = -(-refused.amount // 8) if refused.kind is Shortage.SPILLS else most
+        needed = min(refused.needed or plan.facts.registers - MARGIN, most, left + lacking)
+        highest = next((n for n in range(asked - 1, 1, -1) if register_cap(n, threads, plan.target) >= needed), 1)
         why = refused.words + ("" if refused.kind is Shortage.SHARED else f", {asked} CTAs leave {left} registers")
-        for lower in range(highest, 0, -1):
-            said = f"occupancy={plan.hints.occupancy or asked} lowered to {lower}: {why}"
-            yield Descent(replace(plan.limits, max_occupancy=lower), said)
+        yield from _occupancies(plan, why, highest)
+
+
+def _occupancies(plan: TriedPlan, why: str, highest: int) -> Iterator[Descent]:
+    """From the highest down. Beside fewer CTAs there may be registers for what was given up for the hint."""
+    free: dict[str, Any] = {"early_mmas": True, "split_loops": True, "warps": None}
+    again = {} if plan.limits.max_occupancy else free
+    for lower in range(max(1, highest), 0, -1):
+        said = f"occupancy={plan.hints.occupancy or plan.facts.shared_by} lowered to {lower}: {why}"
+        yield Descent(replace(plan.limits, max_occupancy=lower, **again), said)
 
 
 def two_resident(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
@@ -173,10 +195,14 @@ def more_ctas(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
 
 
 def other_warps(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
-    """Twice as many warps; from so many that they share the registers of an SM, back to those that just use them."""
-    warps = plan.facts.warps
+    """Twice as many warps, of half as many CTAs where these share an SM; from so many that they share the registers of
+    an SM, back to those that just use them."""
+    warps, ctas = plan.facts.warps, plan.facts.shared_by
     if (plan.limits.warps or 0) < MOST_WARPS and warps <= FULL:
-        yield _descent(plan, refused, f"{2 * warps} warps in place of {warps}", warps=2 * warps)
+        said = f"{2 * warps} warps in place of {warps}"
+        yield _descent(plan, refused, said, warps=2 * warps)
+        if ctas > 1:
+            yield _descent(plan, refused, f"{said} of half as many CTAs", warps=2 * warps, max_occupancy=ctas // 2)
 
 
 def fewer_warps(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
@@ -232,16 +258,18 @@ LADDER: tuple[Rung, ...] = (
     Rung("entry", _THREADS | {Shortage.IGNORED}, one_resident),
     Rung(PRODUCER, _THREADS, lean_producer),
     Rung("teams", _THREADS | _MEMORY | {Shortage.IGNORED},
-         without("teams", "teams", "all warps run one block", producer_ease=True), undoes=PRODUCER, bears=in_teams),
+         without("teams", "teams", "all warps run one block", producer_ease=True), undoes=(PRODUCER,), bears=in_teams),
     Rung("blocks", _THREADS | _MEMORY | {Shortage.IGNORED},
          without("looped", "loop_over_blocks", "one block for each CTA"), bears=in_teams),
-    Rung("occupancy", _THREADS | _MEMORY, lower_occupancy),
-    Rung("MMAs in order", _THREADS, without("early", "early_mmas", IN_ORDER), bears=in_teams),
+    Rung("room", _THREADS, room),
+    Rung("MMAs in order", _THREADS | _MEMORY, without("early", "early_mmas", IN_ORDER), bears=in_teams),
     Rung("two CTAs", frozenset({Shortage.SPILLS}), two_resident),
     Rung("whole loops", _THREADS | _MEMORY, without("split", "split_loops", "no loop is split"), bears=in_teams),
+    Rung("half the warps", _THREADS, half_the_warps),
+    Rung("occupancy", _THREADS | _MEMORY, lower_occupancy, undoes=("MMAs in order", "whole loops", "half the warps")),
     Rung("stages", _MEMORY, fewer_stages),
     Rung("K split", _MEMORY, split_depth),
-    Rung("cluster", _THREADS, more_ctas, undoes="MMAs in order", bears=lambda facts: CHEAP_SPILLS),
+    Rung("cluster", _THREADS, more_ctas, undoes=("MMAs in order",), bears=lambda facts: CHEAP_SPILLS),
     Rung("warps", _THREADS, other_warps, hopes=True, bears=beside_mmas),
     Rung("fewer warps", _THREADS, fewer_warps, hopes=True),
     Rung("exchanges", _MEMORY, exchange_in_pieces),
@@ -284,7 +312,7 @@ def climb(
         found = judge(other)
         if found is None or not refused.runs or not found.is_worse_than(refused):
             plan, refused = other, found
-            kept = {name: said for name, said in words.items() if rung.keeps and name != rung.undoes}
+            kept = {name: said for name, said in words.items() if rung.keeps and name not in rung.undoes}
             words = {**kept, rung.name: step.words}
     if refused is not None and not refused.runs:
         raise refused.error or TileError(refused.words)

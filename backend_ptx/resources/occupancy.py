@@ -13,7 +13,8 @@ AIM = 2
 # bfloat16 elements reached 0.93 of the non-persistent kernel's rate with 32 KiB (layer norm, 16 CTAs), and at least
 # 0.97 with 42 KiB (RMS norm, 21 CTAs).
 IN_FLIGHT = 40 * KIB
-GROUP, STEP = 128, 8  # threads of a warpgroup; registers are given out in steps of so many
+WARP, PARTS = 32, 4  # threads of a warp; parts of an SM, each with a quarter of its registers
+STEP = 8  # registers are given out in steps of so many
 
 
 def resident(each: int, threads: int, shared: int, target: Target) -> int:
@@ -40,9 +41,10 @@ def shared_of_cta(occupancy: int | None, target: Target) -> int:
 
 
 def register_cap(ctas: int, threads: int, target: Target) -> int:
-    """Registers that ptxas gives each thread at an occupancy of `ctas`. It counts threads in whole warpgroups, and
-    registers in steps."""
-    each = target.registers_per_sm // (max(1, ctas) * -(-threads // GROUP) * GROUP)
+    """Registers that ptxas gives each thread at an occupancy of `ctas`. It spreads their warps over the parts of an SM
+    and counts those of the fullest, and registers in steps (13.0: 128 for 3 CTAs of 160 threads, 96 for 2 of 288)."""
+    warps = max(1, ctas) * -(-threads // WARP)
+    each = target.registers_per_sm // (-(-warps // PARTS) * PARTS * WARP)
     return min(each // STEP * STEP, target.registers_per_thread)
 
 

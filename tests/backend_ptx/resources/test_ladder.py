@@ -15,6 +15,7 @@ from benchmarks.sweep import kernels
 import tilewright as tw
 from tilewright.backend_ptx.compile import Attempt, hopeless, settle
 from tilewright.backend_ptx.resources.ladder import Facts, climb
+from tilewright.backend_ptx.resources.occupancy import register_cap
 from tilewright.backend_ptx.resources.verdict import Rejection, Shortage, of_error, of_log
 from tilewright.backend_ptx.runtime.ptxas import assemble, has_ptxas
 from tilewright.backend_ptx.simulator import simulate_lowered
@@ -42,7 +43,8 @@ class Made:
             warps=limits.warps or 4, threads=128, cluster=limits.ctas or 1, slots=limits.max_stages or 3,
             largest=limits.max_exchange or 65536, depth=64, registers=150, register_cap=128, unit=unit,
             next_unit=next_unit, reallocates=limits.allow_register_reallocation, resident=limits.max_occupancy or 4,
-            split=False, early=False, reduces=False, looped=False, teams=False, shared_by=limits.max_occupancy or 4)
+            split=False, early=False, reduces=False, looped=False, teams=False, fits=4,
+            shared_by=limits.max_occupancy or 4)
 
 
 def refuse(rejected: Callable[[Limits], Rejection | None]) -> Callable[[Made], Rejection | None]:
@@ -57,6 +59,78 @@ def test_occupancy_is_lowered_to_what_the_registers_allow() -> None:
     found = climb(Made, refuse(lambda limits: None if limits.max_occupancy else replace(REGISTERS, needed=140)))
     assert found.plan.limits == Limits(max_occupancy=3)
     assert found.rungs == ("occupancy=4 lowered to 3: registers, 4 CTAs leave 128 registers",)
+
+
+def hinted(limits: Limits, **facts: Any) -> Made:
+    """Split loops and early MMAs, at the hint of four CTAs."""
+    plan = Made(limits)
+    warps = limits.warps or 8
+    plan.facts = plan.facts._replace(split=limits.split_loops, early=limits.early_mmas, warps=warps, **facts)
+    return plan
+
+
+@pytest.mark.parametrize(("given_up", "rungs"), [
+    ({"early_mmas"}, ["MMAs in the order of the program"]),
+    ({"early_mmas", "split_loops"}, ["MMAs in the order of the program", "no loop is split"]),
+    ({"early_mmas", "split_loops", "warps"},
+     ["MMAs in the order of the program", "no loop is split", "4 warps in place of 8"])], ids=len)
+def test_a_hint_is_lowered_when_nothing_else_is_left_to_give_up(given_up: set[str], rungs: list[str]) -> None:
+    def judge(limits: Limits) -> Rejection | None:
+        done = {name for name in given_up if getattr(limits, name) not in (True, None)}
+        return None if done == given_up else replace(SPILLS, amount=400 - len(done))
+
+    found = climb(hinted, refuse(judge))
+    assert [words.split(":")[0] for words in found.rungs] == rungs and found.plan.limits.max_occupancy is None
+
+
+def test_beside_fewer_ctas_loops_are_split_again() -> None:
+    """16 bytes of spills are two registers at most: three CTAs, which have 168, are tried before two and one."""
+    found = climb(hinted, refuse(lambda limits: None if limits.max_occupancy else replace(SPILLS, amount=16)))
+    assert found.plan.limits == Limits(max_occupancy=3)
+    assert found.rungs == ("occupancy=4 lowered to 3: spills, 4 CTAs leave 128 registers",)
+
+
+def test_a_hint_without_shared_memory_costs_no_registers() -> None:
+    judge = refuse(lambda limits: None if limits.max_occupancy else SPILLS)
+    found = climb(lambda limits: hinted(limits, fits=2), judge)
+    assert found.plan.limits == Limits(max_occupancy=2)
+    assert found.rungs == ("occupancy=4 lowered to 2: spills, shared memory has room for 2",)
+
+
+def test_twice_the_warps_of_half_as_many_ctas() -> None:
+    """Neither alone ends the spills: one CTA cannot have more registers a thread, nor eight warps of four CTAs."""
+    found = climb(Made, refuse(lambda limits: None if (limits.warps, limits.max_occupancy) == (8, 2) else SPILLS))
+    assert found.rungs == ("8 warps in place of 4 of half as many CTAs: spills",)
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_early_mmas_are_given_up_for_shared_memory(early: bool) -> None:
+    """Their operands stay in shared memory for longer: attention over 256 channels by 128x256 in a cluster."""
+    def made(limits: Limits) -> Made:
+        plan = Made(limits)
+        plan.hints, plan.facts = Hints(), plan.facts._replace(early=early and limits.early_mmas, shared_by=1)
+        return plan
+
+    judge = refuse(lambda limits: None if not limits.early_mmas or limits.max_stages else SHARED)
+    expected = "MMAs in the order of the program" if early else "stages lowered to 2"
+    assert climb(made, judge).rungs == (f"{expected}: shared memory",)
+
+
+def crowded(threads: int, ctas: int) -> str:
+    """A kernel with 300 live registers."""
+    body = [f"ld.volatile.global.f32 %f{i}, [%rd1+{4096 * i}];" for i in range(300)]
+    body += [f"st.volatile.global.f32 [%rd1+{4096 * i}], %f{i};" for i in range(300)]
+    return "\n".join([
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry crowded(.param .u64 p)",
+        f".reqntid {threads}\n.minnctapersm {ctas}\n{{\n.reg .f32 %f<300>;\n.reg .b64 %rd<2>;",
+        "ld.param.u64 %rd1, [p];", *body, "ret;\n}"])
+
+
+@needs_ptxas
+@pytest.mark.parametrize(("threads", "ctas"), [(160, 3), (160, 4), (288, 2), (64, 8), (32, 16), (96, 4)], ids=str)
+def test_the_registers_that_ptxas_leaves_for_other_ctas(threads: int, ctas: int) -> None:
+    target = get_target("sm_80")
+    assert assemble(crowded(threads, ctas), target, kernel="crowded").registers == register_cap(ctas, threads, target)
 
 
 def test_what_live_ranges_alone_refuse() -> None:
@@ -319,7 +393,7 @@ def test_exchanges_keep_within_their_limit() -> None:
 Q, A, V, S = "bf16[8,2048,128]", "bf16[2048,2048]", "bf16[2048]", "f32[2048]"
 REFUSED = {
     "occupancy": ("attention", (Q, Q, Q, Q, "f32[8,2048]", 0.1, 128, 128, 128, False, False, False), Hints(occupancy=2),
-                  "occupancy=2 lowered to 1: ptxas needs 94 registers, 2 CTAs leave 80 registers"),
+                  "occupancy=2 lowered to 1: ptxas needs 94 registers, shared memory has room for 1"),
     "wide rows": ("attention", (Q, Q, Q, Q, "f32[8,2048]", 0.1, 256, 128, 128, False, False, False), Hints(),
                   "2 CTAs per cluster: ptxas finds too few registers"),
     "setmaxnreg": ("attention", ("bf16[8,2048,64]",) * 4 + ("f32[8,2048]", 0.1, 256, 64, 64, False, False, False),
@@ -327,7 +401,7 @@ REFUSED = {
     "cluster": ("gemm", (A, A, A, 512, 256, 64), Hints(num_ctas=2), "4 CTAs per cluster: ptxas needs 154 registers"),
     "latent": ("latent_attention", ("bf16[16,2048,576]", "bf16[2048,576]", "bf16[16,2048,512]", 0.1, 128, 64, 576, 512),
                Hints(occupancy=2),
-               "occupancy=2 lowered to 1: ptxas needs 158 registers, 2 CTAs leave 128 registers"),
+               "occupancy=2 lowered to 1: ptxas needs 158 registers, shared memory has room for 1"),
     "stages": ("norm_linear_gelu_dropout", (A, S, S, A, V, A, 3, 0.25, 128, 128, 64), Hints(),
                "stages lowered to 4: 0.5 KiB of shared memory too much"),
     "K split": ("whole_product", ("bf16[64,1024]", "bf16[1024,128]", "bf16[64,128]", 64, 128, 1024), Hints(),
