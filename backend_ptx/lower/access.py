@@ -50,15 +50,17 @@ class Accesses(ABC):
         them may be missing between these two, or the first alone. After `whole()`."""
         return None
 
-    def read(self, padding: Val) -> Val:
-        """The elements of the tile; those of the vector `padding` where a predicate is false."""
+    def read(self, padding: Val, known: Sequence[Val | None] = ()) -> Val:
+        """The elements of the tile; those of the vector `padding` where a predicate is false. `known`: the lanes that
+        have been read before."""
         b, path = self.ctx.b, "ld.global.nc" if self.ref.read_only else "ld.global"
 
         def read(count: int, whole: bool) -> Val:
             predicates = list(self.predicates(count, whole))
+            before = [[v for v in known[i * count:(i + 1) * count] if v is not None] for i in range(len(predicates))]
             return b.concat([
                 load(b, path, self.pointer(place), predicates[i], _part(b, padding, i, count))
-                for i, place in enumerate(self.groups(count))])
+                if len(before[i]) < count else b.vector(before[i]) for i, place in enumerate(self.groups(count))])
 
         if not self.cuts_vectors:
             return read(self.vector, False)

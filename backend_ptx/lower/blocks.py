@@ -24,7 +24,7 @@ from tilewright.tileir.types import TileType
 
 def lower_block(ctx: Context, block: Block) -> None:
     """Emit the ops of a block except its terminator, and except those whose results are known from before."""
-    done = 0
+    done, ctx.memo[block] = 0, {}
     for number, op in enumerate(block.ops):
         if op.terminator:
             return

@@ -33,8 +33,9 @@ class Context(Compilation):
     """A compilation that emits text: `ctx[value]` is the fragment of a value; `ctx.set` defines one.
 
     `tid` is the thread's number in the CTA: lane in bits 0-4, warp above; where several `teams` of warps run the part,
-    its number in the team. `memo` holds values of the prologue, which all code may use (see `once`). `warps` compute
-    tiles; of a kernel with roles they are the first. `first_thread` of another role is the one that runs it.
+    its number in the team. `memo` holds values of the prologue, which all code may use (see `once`), and by each block
+    the elements that its gathers have read, by name. `warps` compute tiles; of a kernel with roles they are the first.
+    `first_thread` of another role is the one that runs it.
     """
 
     def __init__(

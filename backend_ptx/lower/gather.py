@@ -18,6 +18,7 @@ from tilewright.backend_ptx.lower.positions import owner
 from tilewright.backend_ptx.lower.registry import lower
 from tilewright.backend_ptx.ops.async_copy import AsyncGather
 from tilewright.tileir.analysis.accesses import ElementChecks, GatherWidths
+from tilewright.tileir.analysis.same_places import names_of_elements
 from tilewright.tileir.core import Value
 from tilewright.tileir.ops import memory as ops
 from tilewright.tileir.ops.atomics import Atomic
@@ -57,8 +58,7 @@ class Elements:
         """How many elements lie between an index that is inside and the end of the axis, in i32, at most 2^31 - 1."""
         b, position = self.ctx.b, self._index(self.op.indices[axis], lanes, "i64")
         extent = b.splat(resized(b, self.ref.extents[axis], True, "i64"), len(lanes))
-        left = b.intrinsic("llvm.smin", [b.sub(extent, position), b.like(position, (1 << 31) - 1)])
-        return b.cast("trunc", left, "i32")
+        return b.cast("trunc", b.intrinsic("llvm.smin", [b.sub(extent, position), b.like(position, 2**31 - 1)]), "i32")
 
     def offsets(self, lanes: Sequence[int]) -> Val:
         """Byte offsets, in i32 where those of all elements inside fit."""
@@ -118,7 +118,9 @@ class GatherAccess(Elements, Accesses):
 
 @lower(ops.Gather)
 def gather(ctx: Context, op: ops.Gather) -> None:
-    value = GatherAccess(ctx, op).read(ctx.vector(op.padding))
+    names, before = names_of_elements(ctx, op) if ctx[op.array].read_only else (), ctx.memo[ctx.homes[op]]
+    value = GatherAccess(ctx, op).read(ctx.vector(op.padding), [before.get(name) for name in names])
+    before.update((name, ctx.b.extract(value, lane)) for lane, name in enumerate(names) if name not in before)
     ctx.set(op.result, value if op.shape else ctx.b.extract(value, 0))
 
 

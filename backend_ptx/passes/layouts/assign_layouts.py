@@ -30,6 +30,7 @@ from tilewright.backend_ptx.passes.matmul.operands import dense_axis, holds_a, i
 from tilewright.backend_ptx.passes.pipelining.legality import brought_loads
 from tilewright.tileir.analysis.axes import is_tile
 from tilewright.tileir.analysis.moved import source_of
+from tilewright.tileir.analysis.patches import patch
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.diagnostics import Span
 from tilewright.tileir.layout import Layout
@@ -131,10 +132,9 @@ class _Chooser:
         return out
 
     def _choose(self, found: LayoutClass) -> None:
-        candidates = list(dict.fromkeys([
-            *(a.access.preferred(self.warps) for a in found.anchors), *self._from_neighbours(found),
-        ]))
-        found.layout = min(candidates, key=lambda layout: self._cost(found, layout))
+        every = dict.fromkeys([*(a.access.preferred(self.warps) for a in found.anchors), *self._from_neighbours(found)])
+        found.layout = patch(self.classes.unit, (a.op for a in found.anchors), self.warps) or min(
+            every, key=lambda layout: self._cost(found, layout))
 
     def _from_neighbours(self, found: LayoutClass) -> list[Layout]:
         """The layouts that make an edge free whose other class already has a layout."""
