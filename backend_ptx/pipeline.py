@@ -33,7 +33,7 @@ from tilewright.backend_ptx.passes.reductions.make_folds_warp_local import make_
 from tilewright.backend_ptx.passes.reductions.split_reductions import split_reductions
 from tilewright.backend_ptx.passes.sharing.elect_thread_for_atomics import elect_thread_for_atomics
 from tilewright.backend_ptx.passes.sharing.plan_shared_memory import plan_shared_memory
-from tilewright.backend_ptx.passes.sharing.share_printed import share_printed
+from tilewright.backend_ptx.passes.sharing.share_elements import share_elements
 from tilewright.backend_ptx.passes.stores.split_stores import split_stores
 from tilewright.backend_ptx.targets import Target
 from tilewright.backend_ptx.verifier import verify_machine
@@ -64,7 +64,7 @@ PIPELINE: Final[tuple[Pass[Compilation], ...]] = (
     relieve_pressure,
     make_folds_warp_local,
     elect_thread_for_atomics,
-    share_printed,
+    share_elements,
     share_gathered,
     wait_for_mmas,
     hoist_conversions,
@@ -84,7 +84,7 @@ PIPELINE: Final[tuple[Pass[Compilation], ...]] = (
 # (earlier, later, reason). A pass that is not in the pipeline constrains nothing.
 ORDER: Final[tuple[Order[Compilation], ...]] = (
     (scale_operands, form_clusters, "CTAs share the operands of the multiply that it makes"),
-    (count_before_adding, select_instructions, "it makes matrix multiplies"),
+    (count_before_adding, assign_layouts, "it makes tiles, which need layouts"),
     (widen_reductions, form_clusters, "CTAs exchange elements of at least 32 bits"),
     (widen_reductions, split_reductions, "a reduction that another one merges has become that one"),
     (order_blocks, split_loops, "the parts of a loop do not show how many iterations it has"),
@@ -139,12 +139,12 @@ ORDER: Final[tuple[Order[Compilation], ...]] = (
     (make_folds_warp_local, lower_conversions, "it inserts conversions"),
     (assign_layouts, elect_thread_for_atomics, "layouts say which threads hold copies"),
     (elect_thread_for_atomics, plan_shared_memory, "it allocates buffers"),
-    (assign_layouts, share_printed, "layouts say which threads hold what"),
+    (assign_layouts, share_elements, "layouts say which threads hold what"),
     (assign_layouts, share_gathered, "layouts say which threads hold what"),
     (share_gathered, lower_conversions, "it inserts conversions"),
     (share_gathered, plan_shared_memory, "it allocates buffers"),
-    (share_printed, pipeline_loops, "its buffers take shared memory from the rings"),
-    (share_printed, plan_shared_memory, "it allocates buffers"),
+    (share_elements, pipeline_loops, "its buffers take shared memory from the rings"),
+    (share_elements, plan_shared_memory, "it allocates buffers"),
     (lower_conversions, plan_shared_memory, "it allocates the buffers"),
     (insert_barriers, pack_blocks, "blocks of a CTA have no barriers"),
     (pack_blocks, await_grids, "a wait for grids counts as output, and blocks that print have CTAs of their own"),

@@ -65,17 +65,17 @@ def _store(space: str, size: int, count: int, **order: str) -> Instruction:
     )
 
 
-def _atomic(op: str, kind: str, semantics: str, scope: str) -> Instruction:
+def _atomic(op: str, kind: str, semantics: str, scope: str, space: str = "global") -> Instruction:
     """Operands: address, predicate, what is returned where it is false, value (cas: expected, then new)."""
     register = _ATOMIC_REGISTER[kind]
     values = 2 if op == "cas" else 1
     needs = (90, 78) if "bf16" in kind else (80, 70)
     return Instruction(
-        f"atom.{op}.{kind}.{semantics}.{scope}",
-        f"@$2 atom.{semantics}.{scope}.global.{op}.{kind} $0, [$1], {', '.join(f'${3 + i}' for i in range(values))};",
-        ("ptr addrspace(1)", "i1", register, *[register] * values), (register,), "atomic",
-        {"op": op, "kind": kind, "semantics": semantics, "scope": scope}, tied={2: 0}, reads=True, writes=True,
-        sm=needs[0], ptx=needs[1],
+        f"atom.{op}.{kind}.{semantics}.{scope}{'' if space == 'global' else '.' + space}",
+        f"@$2 atom.{semantics}.{scope}.{space}.{op}.{kind} $0, [$1], {', '.join(f'${3 + i}' for i in range(values))};",
+        (_ADDRESS[space], "i1", register, *[register] * values), (register,), "atomic",
+        {"op": op, "kind": kind, "semantics": semantics, "scope": scope, "space": space}, tied={2: 0}, reads=True,
+        writes=True, sm=needs[0], ptx=needs[1],
     )
 
 
@@ -105,3 +105,4 @@ def records() -> Iterator[Instruction]:
     for op, kinds in _ATOMIC_TYPES.items():
         for kind, semantics, scope in product(kinds, SEMANTICS, SCOPES):
             yield _atomic(op, kind, semantics, scope)
+    yield _atomic("add", "u32", "relaxed", "cta", "shared")

@@ -16,7 +16,7 @@ from tilewright.backend_ptx.lower.arith import computed, extreme
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.positions import index_vector
 from tilewright.backend_ptx.lower.registers import from_lane, halves, rearranged
-from tilewright.backend_ptx.lower.registry import lower
+from tilewright.backend_ptx.lower.registry import lower, refuse
 from tilewright.backend_ptx.ops import reduce as machine
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.diagnostics import TileInternalError
@@ -27,6 +27,8 @@ from tilewright.tileir.layouts.reduced import partial_layout
 from tilewright.tileir.ops import reduce as ops
 from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.rules import RuleTable
+
+refuse(ops.Histogram, "share_elements makes accesses of it", "this is a defect of the backend, please report it")
 
 # Combines two groups of fragments (one fragment, or value and index) element by element.
 Parts = tuple[Val, ...]

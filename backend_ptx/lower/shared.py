@@ -10,7 +10,7 @@ from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.layouts.matrices import ROW_BYTES, MatrixPlan, Turn, movement
 from tilewright.backend_ptx.layouts.shared import access_vector, inverse, offset_bases
 from tilewright.backend_ptx.llvm.builder import Builder, Val
-from tilewright.backend_ptx.lower.access import elem_bytes, from_memory, memory_elem, to_memory
+from tilewright.backend_ptx.lower.access import both, elem_bytes, from_memory, memory_elem, to_memory
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.fragments import elem_of
 from tilewright.backend_ptx.lower.integers import resized
@@ -105,17 +105,33 @@ def shared_load(ctx: Context, op: ops.SharedLoad) -> None:
 def shared_take(ctx: Context, op: ops.SharedTake) -> None:
     """Element by element, each at an address of its own."""
     b, ref, layout = ctx.b, ctx[op.buffer], ctx.layout(op.result)
-    elem, place = elem_of(ref.type.dtype), b.const("i32", 0, ctx.lanes(op.result))
+    place = b.const("i32", 0, ctx.lanes(op.result))
     for axis, shift in enumerate(axis_shifts(ref.type.shape)):
         index = index_vector(ctx, layout, axis)
         if axis == op.axis:
             index = b.and_(resized(b, ctx[op.index], True, "i32"), ref.type.shape[axis] - 1)
         place = b.add(place, b.shl(index, shift))
-    stored, size = memory_elem(elem), elem_bytes(elem)
-    offsets = b.add(b.mul(place, size), ref.offset)
-    offsets = offsets if ref.slot is None else b.add(offsets, b.splat(ref.slot, place.n))
-    pointers = (b.gep(Val(SPACE, 0, SYMBOL), b.extract(offsets, r)) for r in range(place.n))
-    ctx.set(op.result, from_memory(b, b.concat([b.load(stored, 1, p, size) for p in pointers]), elem))
+    elem, size = elem_of(ref.type.dtype), elem_bytes(elem_of(ref.type.dtype))
+    found = b.concat([b.load(memory_elem(elem), 1, pointer, size) for pointer in _pointers(ctx, ref, place)])
+    ctx.set(op.result, from_memory(b, found, elem))
+
+
+def _pointers(ctx: Context, ref: SharedRef, places: Val) -> list[Val]:
+    """The addresses of some elements of a buffer in row-major order."""
+    b, size = ctx.b, elem_bytes(elem_of(ref.type.dtype))
+    offsets = b.add(b.mul(places, size), ref.offset)
+    offsets = offsets if ref.slot is None else b.add(offsets, b.splat(ref.slot, places.n))
+    return [b.gep(Val(SPACE, 0, SYMBOL), b.extract(offsets, r)) for r in range(places.n)]
+
+
+@lower(ops.SharedCount)
+def shared_count(ctx: Context, op: ops.SharedCount) -> None:
+    """ptxas makes ATOMS.POPC.INC of it, for which the lanes of a warp that count the same number are one."""
+    b, numbers, mine = ctx.b, ctx.vector(op.numbers), owner(ctx, ctx.layout(op.numbers))
+    inside = b.icmp("ult", numbers, b.like(numbers, op.buffer.type.size))
+    for r, pointer in enumerate(_pointers(ctx, ctx[op.buffer], numbers)):
+        place, chosen = b.cast("ptrtoint", pointer, "i32"), both(b, mine, b.extract(inside, r)) or b.extract(inside, r)
+        instruction("atom.add.u32.relaxed.cta.shared").emit(b, place, chosen, b.like(place, 0), b.like(place, 1))
 
 
 def _load_vectors(access: SharedAccess, elem: str) -> Loaded:
@@ -182,21 +198,16 @@ def _sub_tile(ctx: Context, type: SharedType, index: tuple[Value, ...], shape: t
     table, place = inverse(type.layout), axis_shifts(type.shape)
     out = b.const("i32", 0)
     for axis, value in enumerate(index):
-        first = place[axis] + log2(shape[axis])
-        count = log2(type.shape[axis] // shape[axis])
-        if count:
-            number = ctx.integer(value, "i32")
-            contributions = [(k, table[first + k] * type.dtype.bytes) for k in range(count)]
-            if number.const is not None:
-                known = combine([c for _, c in contributions], int(number.const) & ((1 << count) - 1))
-                out = b.const("i32", int(out.const) ^ known) if out.const is not None else b.xor(out, known)
-            else:
-                out = b.xor(out, linear(b, number, contributions))
+        first, count = place[axis] + log2(shape[axis]), log2(type.shape[axis] // shape[axis])
+        contributions = [(k, table[first + k] * type.dtype.bytes) for k in range(count)]
+        out = b.xor(out, linear(b, ctx.integer(value, "i32"), contributions))
     return out
 
 
 def linear(b: Builder, number: Val, contributions: list[tuple[int, int]]) -> Val:
     """XOR of what the set bits of `number` contribute: (bit, contribution) pairs."""
+    if number.const is not None:
+        return b.like(number, combine([part for bit, part in contributions if int(number.const) >> bit & 1], -1))
     out = b.like(number, 0)
     for mask, shift in shifts(contributions):
         part = b.and_(number, mask)

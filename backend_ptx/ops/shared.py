@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Effects, Op, Value, attribute, operand, operands, optional_operand, require
-from tilewright.tileir.dtypes import int64
+from tilewright.tileir.dtypes import int32, int64
 from tilewright.tileir.engines import Scope, barrier
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.ops.arrays import check_index
@@ -128,6 +130,16 @@ class SharedTake(BufferAccess, opcode="shared_take", reads="buffer"):
         return (taken("shared_take", self.buffer.type, self.index.type, self.axis),)
 
 
+class SharedCount(BufferAccess, opcode="shared_count", reads="buffer", writes="buffer"):
+    """For each element of a tile that is a place in a buffer of one axis, add 1 there. Each addition is atomic."""
+
+    numbers: Value = operand()
+
+    def check(self) -> None:
+        buffer, numbers = self.buffer.type, self.numbers.type
+        require(buffer.dtype is numbers.dtype is int32, f"shared_count: {numbers} does not count in {buffer}")
+
+
 class Barrier(Op, opcode="barrier", io=True, collective=True):
     """Wait until all threads of the CTA (or, for scope "warp", of the warp) arrive; earlier memory accesses of each are
     then visible to all of them."""
@@ -148,7 +160,6 @@ def put(b: Builder, value: Value, layout: Layout) -> Value:
     return buffer
 
 
-def through_shared(b: Builder, value: Value, layout: Layout, wanted: TileType) -> Value:
-    """A tile as `wanted` says that threads hold it, through a buffer with this layout."""
-    load = SharedLoad(buffer=put(b, value, layout), slot=None, index=(), shape=wanted.shape)
-    return b.value(load).retype(wanted)
+def loaded(b: Builder, buffer: Value, wanted: TileType, hint: str = "", **where: Any) -> Value:
+    """What is in a buffer or in a slot of a ring, or a sub-tile of it, as `wanted` says that threads hold it."""
+    return b.value(SharedLoad(buffer=buffer, shape=wanted.shape, **{"index": (), **where}), hint).retype(wanted)

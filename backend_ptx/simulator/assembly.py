@@ -97,7 +97,7 @@ def atomic_operation(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> O
     target = c.result(i)
     kind = np.dtype(_ATOMIC_KIND[facts["kind"]])
     register = numpy_type(i.type)
-    update = _update(facts)
+    update, space = _update(facts), _SPACES[facts["space"]]
 
     def run(m: Machine, r: Registers) -> None:
         threads = _predicated(m, r, predicate)
@@ -105,8 +105,8 @@ def atomic_operation(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> O
         if len(threads):
             m.memory.synchronise(facts["semantics"], facts["scope"], threads)
             given = [_at(m, r[s], threads) for s in operands]
-            where = _at(m, r[address], threads)
-            old = atomic(m, GLOBAL, where, kind, threads, lambda was, n: update(was, *(g[n] for g in given)))
+            where = _at(m, r[address], threads).astype(np.uint64)
+            old = atomic(m, space, where, kind, threads, lambda was, n: update(was, *(g[n] for g in given)))
             out[threads] = old.view(register)
         m.put(r, target, out)
 

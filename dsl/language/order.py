@@ -64,8 +64,7 @@ def topk(x: Any, k: int, /, axis: int = -1, *, largest: bool = True) -> tuple[Ti
 def histogram(x: Any, bins: int, /) -> Tile:
     """How often each of the numbers 0 to bins - 1 is among the elements.
 
-    Arguments: `x`, an integer tile; `bins`, a constant power of two. The number of elements times the number of bins is
-        at most 2**17.
+    Arguments: `x`, an integer tile; `bins`, a constant power of two, at most 2**14.
     Result: an int32 tile of the shape (bins,); other numbers are not counted.
     Errors: TileTypeError for floats and bools, for a number of bins that is no power of two, and for too many.
 

@@ -14,14 +14,15 @@ from tilewright.frontend.calls.shape import tile_arg
 from tilewright.frontend.promotion import broadcast, cast
 from tilewright.frontend.translator import Translator
 from tilewright.frontend.values import Val, named
-from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Value
-from tilewright.tileir.counting import MOST_COMPARISONS, counted
 from tilewright.tileir.dtypes import DType, bool_, int8, int16, int32, int64, uint8, uint32, uint64
 from tilewright.tileir.ops.convert import Bitcast
 from tilewright.tileir.ops.math import IsNan, Not
-from tilewright.tileir.ops.reduce import ReduceMax, ReduceMin
+from tilewright.tileir.ops.reduce import Histogram, ReduceMax, ReduceMin
 from tilewright.tileir.ops.shape import Iota, Permute, Reshape
+
+# Of one histogram: 64 KiB of shared memory.
+MOST_BINS = 1 << 14
 
 _SIGNED = {8: int8, 16: int16, 32: int32, 64: int64}
 
@@ -73,14 +74,14 @@ def histogram(t: Translator, x: Val, bins: Val, /) -> Val:
     if count < 1 or count & (count - 1):
         raise bad("histogram", "bins", f"is {count}; it must be a power of two",
                   hints=["take the next one: bins that nothing falls into are 0"])
-    if tile.type.size * count > MOST_COMPARISONS:
-        raise bad("histogram", "bins", f"is {count}: with {tile.type.size} elements that is more than "
-                  f"{MOST_COMPARISONS} comparisons", hints=["use a smaller tile, or ct.atomic_add into an array"])
+    if count > MOST_BINS:
+        raise bad("histogram", "bins", f"is {count}; there are at most {MOST_BINS}",
+                  hints=["use ct.atomic_add into an array"])
     # Four bytes hold every bin: longer numbers are none of them where their upper half is not zero.
     numbers = cast(t, tile, int32)
     if tile.type.dtype.bitwidth == 64:
         numbers = where(t, binary(t, "equal", cast(t, numbers, tile.type.dtype), tile), numbers, -1)
-    return counted(Builder(t.block, t.scope.span(t.node)), numbers, count)
+    return t.emit(Histogram, src=numbers, bins=count)
 
 
 # -- Rows ------------------------------------------------------------------------------------------------------------

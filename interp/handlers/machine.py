@@ -14,6 +14,7 @@ import numpy as np
 from tilewright.interp.chunk import Regs, split
 from tilewright.interp.formats import format_of
 from tilewright.interp.handlers.memory import element_reader, tile_reader
+from tilewright.interp.handlers.reduce import counter
 from tilewright.interp.handlers.shape import along, sub_tile
 from tilewright.interp.handlers.target_products import product_on, scaled_product_on
 from tilewright.interp.lowering import HANDLERS, Lowering, Step, impl, impl_step
@@ -116,6 +117,18 @@ def shared_take(op: Any, low: Lowering) -> Step:
         chunk = regs[0]
         regs[dst] = find(chunk.memory.read(SharedRegion(regs[buffer], None, chunk), op), regs[index])
     return load
+
+
+@impl_step("shared_count")
+def shared_count(op: Any, low: Lowering) -> Step:
+    buffer, numbers = low.slot_list((op.buffer, op.numbers))
+    count = counter(op.buffer.type.shape[0], low.varies(op.numbers))
+
+    def add(regs: Regs) -> None:
+        chunk = regs[0]
+        region = SharedRegion(regs[buffer], None, chunk)
+        chunk.memory.write(region, chunk.memory.read(region, op) + count(regs[numbers]), op)
+    return add
 
 
 @impl_step("async_load")

@@ -123,3 +123,18 @@ def _arg(op: Any, low: Lowering, find: Callable[..., Any]) -> Fn:
         picked_nan = np.take_along_axis(nan, np.expand_dims(index, axis), axis).squeeze(axis)
         return np.where(picked_nan, np.argmin(nan, axis=axis), index).astype(np.int32)
     return skip_nan
+
+
+@impl(reduce.Histogram)
+def histogram(op: reduce.Histogram, low: Lowering) -> Fn:
+    return counter(op.bins, low.varies(op.src))
+
+
+def counter(bins: int, varies: bool) -> Fn:
+    """How often each of 0 to bins - 1 comes; in each block, where the tile has an axis over blocks."""
+    def count(x: Array) -> Array:
+        rows = x.reshape(len(x) if varies else 1, -1)
+        row, column = np.nonzero((rows >= 0) & (rows < bins))
+        counts = np.bincount(row * bins + rows[row, column], minlength=len(rows) * bins).astype(np.int32)
+        return counts.reshape((len(rows), bins) if varies else (bins,))
+    return count

@@ -36,7 +36,7 @@ SHOWN = {
     "relieve_pressure": Shown("scaled_rows"),
     "make_folds_warp_local": Shown("prefix_sum", warps=4),
     "elect_thread_for_atomics": Shown("locked_sum"),
-    "share_printed": Shown("printed"),
+    "share_elements": Shown("printed"),
     "share_gathered": Shown("normalise_rows", ctas=2),
     "wait_for_mmas": Shown("gemm"),
     "hoist_conversions": Shown("widened_transpose"),
@@ -52,6 +52,7 @@ SHOWN = {
     "pack_blocks": Shown("short_rows"),
     "await_grids": Shown("in_place", dependent=True),
     # What a pass does elsewhere.
+    "share_elements-counts": Shown("counted_bytes"),
     "order_blocks-groups": Shown("gemm_bf16"),
     "scale_operands-sm_120a": Shown("block_scaled", "sm_120a"),
     "form_clusters-rows": Shown("normalise_rows", ctas=2),

@@ -12,6 +12,7 @@ from tilewright.tileir.ops import reduce
 from tilewright.tileir.ops.arith import Eq
 
 ADJOINTS.add(reduce.ArgReduction, constant)
+ADJOINTS.add(reduce.Histogram, constant)
 
 
 def back(b: Emitter, value: Value, op: Any) -> Value:

@@ -127,3 +127,15 @@ class ArgMax(ArgReduction, opcode="argmax", largest=True):
 
 class ArgMin(ArgReduction, opcode="argmin", largest=False):
     """Index of the minimum."""
+
+
+class Histogram(Op, opcode="histogram"):
+    """How often each of 0 to bins - 1 is among the elements, which are i32: an i32 tile of the shape (bins)."""
+
+    src: Value = operand()
+    bins: int = attribute()
+
+    def infer(self) -> tuple[Type, ...]:
+        ok = isinstance(self.src.type, TileType) and self.src.type.dtype is int32
+        require(ok, f"histogram: {self.src.type} is no tile of i32")
+        return (TileType(int32, (self.bins,)),)

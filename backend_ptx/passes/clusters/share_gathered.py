@@ -23,7 +23,7 @@ from tilewright.backend_ptx.ops.cluster import (
     exchanges,
 )
 from tilewright.backend_ptx.ops.layout import converted
-from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad
+from tilewright.backend_ptx.ops.shared import SharedAlloc, loaded
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Value
@@ -49,12 +49,10 @@ def share_gathered(c: Compilation) -> Preserved:
     def share(b: Rewriter, op: ClusterGather) -> None:
         made = op.result.type
         barriers.append(top.value(SharedAlloc(type=_WORDS), "arrived"))
-        layout = linear_shared(made.shape)
-        buffer = b.value(SharedAlloc(type=SharedType(made.dtype, made.shape, SLOTS, layout)))
+        buffer = b.value(SharedAlloc(type=SharedType(made.dtype, made.shape, SLOTS, linear_shared(made.shape))))
         row = _row(b, op.src, function.plan.warps)
         slot = b.value(ClusterExchange(buffer=buffer, barriers=barriers[-1], value=row, again=op in repeated), "slot")
-        gathered = b.value(SharedLoad(buffer=buffer, slot=slot, index=(), shape=made.shape)).retype(made)
-        b.replace(op.result, gathered)
+        b.replace(op.result, loaded(b, buffer, made, slot=slot))
 
     rewrite(function, {ClusterGather: share})
     top.emit(ClusterOpen(barriers=tuple(barriers)))

@@ -30,7 +30,7 @@ from tilewright.backend_ptx.layouts.exchange import exchange_layout
 from tilewright.backend_ptx.layouts.shared import linear_shared
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import waits_for
-from tilewright.backend_ptx.ops.shared import SharedLoad, SharedTake, put, through_shared
+from tilewright.backend_ptx.ops.shared import SharedTake, loaded, put
 from tilewright.backend_ptx.ops.warpgroup import Stage, proxy_fences
 from tilewright.backend_ptx.passes.matmul.operands import still_read
 from tilewright.backend_ptx.targets import Target
@@ -72,7 +72,7 @@ def _convert(rewriter: Rewriter, op: ConvertLayout, c: Compilation) -> None:
             value = _Exchange(rewriter, value, hop, c.target).run()
     else:
         layout = exchange_layout(op.src.type.layout, wanted, width, c.target.has_stmatrix)
-        value = through_shared(rewriter, op.src, layout, op.result.type)
+        value = loaded(rewriter, put(rewriter, op.src, layout), op.result.type)
     rewriter.replace(op.result, value)
 
 
@@ -84,8 +84,7 @@ def _extract(rewriter: Rewriter, op: Extract, buffers: dict[tuple[Value, Block],
     place = op.src, rewriter.block
     if place not in buffers:
         buffers[place] = put(rewriter, op.src, linear_shared(op.src.type.shape))
-    load = SharedLoad(buffer=buffers[place], slot=None, index=op.index, shape=op.shape)
-    rewriter.replace(op.result, rewriter.value(load).retype(op.result.type))
+    rewriter.replace(op.result, loaded(rewriter, buffers[place], op.result.type, index=op.index))
 
 
 def _take(rewriter: Rewriter, op: Take) -> None:
@@ -147,4 +146,4 @@ class _Exchange:
         flat = self._reshaped(piece, (piece.type.size,))
         wanted = transform.reshape(layout, flat.type.shape)
         shared = exchange_layout(flat.type.layout, wanted, piece.type.dtype.bytes, self.target.has_stmatrix)
-        return through_shared(self.b, flat, shared, flat.type.with_layout(wanted))
+        return loaded(self.b, put(self.b, flat, shared), flat.type.with_layout(wanted))

@@ -19,15 +19,12 @@ from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.ops.shared import SharedLoad
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.core import Value
-from tilewright.tileir.dtypes import int32
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.layouts import transform
-from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.shape import Extract
 from tilewright.tileir.passes.dce import dce
 from tilewright.tileir.rewrite import Rewriter, only, rewrite
-from tilewright.tileir.types import TileType
 
 
 def split_mmas(c: Compilation) -> Preserved:
@@ -74,7 +71,7 @@ def _piece(rewriter: Rewriter, value: Value, axis: int, number: int, step: int) 
         return _typed(rewriter.value(Cast(src=source, dtype=op.dtype, rounding=op.rounding)), value, layout)
     index = [0] * len(shape)
     index[axis] = number
-    places = tuple(rewriter.value(Constant(value=i, type=TileType(int32))) for i in index)
+    places = tuple(map(rewriter.number, index))
     if isinstance(op, SharedLoad) and not op.index:
         out = rewriter.value(SharedLoad(
             buffer=op.buffer, slot=op.slot, ahead=op.ahead, index=places, shape=tuple(shape)))

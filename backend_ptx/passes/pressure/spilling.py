@@ -12,7 +12,7 @@ from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.shared import swizzled_shared
 from tilewright.backend_ptx.ops.layout import KeepRegisters
-from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
+from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore, loaded
 from tilewright.backend_ptx.passes.pressure.bodies import Body
 from tilewright.backend_ptx.resources.occupancy import resident
 from tilewright.backend_ptx.resources.registers import OTHER, REGISTER_BYTES, STRIP, is_uniform, registers_of
@@ -192,10 +192,8 @@ class _Again:
 
     def _reloaded(self, value: Value) -> Value:
         if isinstance(value.op, SharedLoad):
-            load = value.op.clone({})
-        else:
-            load = SharedLoad(buffer=self.spilled[value], slot=None, index=(), shape=value.type.shape)
-        return self.b.value(load, value.hint).retype(value.type)
+            return self.b.value(value.op.clone({}), value.hint).retype(value.type)
+        return loaded(self.b, self.spilled[value], value.type, hint=value.hint)
 
     def _computed(self, phase: int, value: Value) -> Value:
         op, fresh = value.op, {}

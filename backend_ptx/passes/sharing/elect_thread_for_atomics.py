@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.shared import linear_shared
-from tilewright.backend_ptx.ops.shared import through_shared
+from tilewright.backend_ptx.ops.shared import loaded, put
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.enums import MemoryOrder
@@ -37,11 +37,8 @@ def elect_thread_for_atomics(c: Compilation) -> Preserved:
 
     def share(rewriter: Rewriter, op: Op) -> None:
         rewriter.keep(op)
-        if op not in ordered:
-            return
-        result = op.result
-        if result in used and (not result.type.shape or is_replicated(result.type.layout)):
-            rewriter.replace(result, _from_owners(rewriter, result, warps))
+        if op in ordered and op.result in used and (not op.result.type.shape or is_replicated(op.result.type.layout)):
+            rewriter.replace(op.result, _from_owners(rewriter, op.result, warps))
 
     rewrite(c.function, share)
     return NONE
@@ -54,6 +51,6 @@ def _is_ordered(op: Op) -> bool:
 def _from_owners(rewriter: Rewriter, result: Value, warps: int) -> Value:
     """The owners' value, for all threads."""
     if result.type.shape:
-        return through_shared(rewriter, result, linear_shared(result.type.shape), result.type)
+        return loaded(rewriter, put(rewriter, result, linear_shared(result.type.shape)), result.type)
     value = rewriter.value(Reshape(src=result, shape=(1,))).lay_out(row_major((1,), warps))
     return rewriter.value(Reshape(src=_from_owners(rewriter, value, warps), shape=()))

@@ -151,7 +151,7 @@ def test_every_pass_has_a_row() -> None:
 # Rows that follow from others need no kernel. No kernel here shows these:
 UNSEEN = {
     ("form_clusters", "mask_paddings"), ("relieve_pressure", "pipeline_loops"), ("hoist_conversions", "split_stores"),
-    ("assign_layouts", "share_printed"), ("share_printed", "pipeline_loops"), ("insert_barriers", "await_grids"),
+    ("assign_layouts", "share_elements"), ("share_elements", "pipeline_loops"), ("insert_barriers", "await_grids"),
     ("split_reductions", "relieve_pressure"), ("pipeline_loops", "spill_tiles"), ("insert_barriers", "pack_blocks"),
     ("split_stores", "load_before_loops"), ("load_before_loops", "pipeline_loops"),
     ("split_loops", "join_loops"),
