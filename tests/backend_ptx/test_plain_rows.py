@@ -17,7 +17,7 @@ from tilewright.backend_ptx.runtime.ptxas import assemble, has_ptxas
 from tilewright.backend_ptx.targets import get_target
 from tilewright.tileir.ops.memory import Load
 
-WEIGHTS = {"softmax": 0, "masked_softmax": 0, "rms_norm": 1, "layer_norm": 2, "row_sum": 0}
+WEIGHTS = {"softmax": 0, "masked_softmax": 0, "rms_norm": 1, "layer_norm": 2, "row_sum": 0, "cumsum": 0}
 
 
 def lowered(kind: str, width: int, dtype: str = "bf16") -> Any:
@@ -51,6 +51,16 @@ def test_rows_that_no_ring_takes_have_one_plan_in_a_loop_and_without(kind: str) 
     [block] = (block for op in looped.body.ops if op.repeats for block in op.blocks)
     loads = [[type(op) for op in ops if isinstance(op, (Load, DivideBy))] for ops in (alone.walk(), block.walk())]
     assert loads[0] == loads[1] == [Load, DivideBy, *[Load] * WEIGHTS[kind]]
+
+
+@pytest.mark.parametrize(("kind", "dtype"), [("softmax", "bf16"), ("softmax", "f32"), ("cumsum", "f32")])
+def test_odd_rows_in_a_loop_are_loaded_with_their_paddings(kind: str, dtype: str) -> None:
+    """Neither a ring of single elements nor tests of columns in their place: running sums of 50257 float32 columns took
+    0.60 of a copy's rate on an H100 with a ring, 0.98 without, softmax of bfloat16 ones 0.70 with such tests, 0.79."""
+    machine = lowered(f"persistent_{kind}", 50257, dtype).machine_ir()
+    paddings = [op.padding for op in machine.walk() if isinstance(op, Load)]
+    assert paddings == [tw.PaddingMode.NEG_INF if kind == "softmax" else tw.PaddingMode.ZERO]
+    assert machine.plan.stages == ()
 
 
 @tw.tile_kernel

@@ -85,8 +85,7 @@ class EvenParts:
 
 def even_parts(unit: Unit, chosen: Mapping[Value, int], blocks: int) -> EvenParts | None:
     """None where sub-tiles must lie side by side, or where nothing of them may lie outside: accesses begin at the first
-    element of arrays that are parameters, and apart from tests of columns every op does the same with each column. Not
-    in loops, where bounds of parts are live throughout: softmax of 50257 columns spilled a register."""
+    element of arrays that are parameters, and apart from tests of columns every op does the same with each column."""
     places: dict[Place, None] = {}
     lengths = {value.type.shape[axis] for value, axis in chosen.items()}
     tests: dict[Op, Extent] = {}
@@ -95,7 +94,7 @@ def even_parts(unit: Unit, chosen: Mapping[Value, int], blocks: int) -> EvenPart
             continue
         if isinstance(op, TileAccess):
             axis = chosen[op.tile]
-            if not _begins(op, axis) or unit.homes[op] is not unit.function.body:
+            if not _begins(op, axis):
                 return None
             places[op.array, op.order[axis]] = None
         elif isinstance(op, Iota):

@@ -20,6 +20,7 @@ from tilewright.backend_ptx.resources.registers import OTHER, live_registers
 from tilewright.backend_ptx.resources.shared import buffer_bytes, loop_bytes, other_bytes, staged_bytes
 from tilewright.backend_ptx.targets import KIB
 from tilewright.tileir.analysis.moved import source_of
+from tilewright.tileir.analysis.neighbours import moves_elements
 from tilewright.tileir.carried import body_of
 from tilewright.tileir.core import Op
 from tilewright.tileir.engines import THREADS, Engine
@@ -121,7 +122,10 @@ class Depths:
             return decisions.no_pipeline(decisions.RUNS_ONCE, span)
         gone = self.gone.union(*((*t.conversions, *t.stages) for t in channel.transfers))
         other = loop_bytes(self.function, body_of(channel.loop), gone) + self._ring_bytes()
-        channel.transfers = [t for t in channel.transfers if t.exchanged or self._pays(t, iterations, other)]
+        # Else other CTAs hide the latency, as they do without a loop.
+        exchanged = multiplies(channel.loop) or not moves_elements(self.function)
+        channel.transfers = [
+            t for t in channel.transfers if (t.exchanged and exchanged) or self._pays(t, iterations, other)]
         if not channel.transfers:
             return decisions.no_pipeline(decisions.TOO_LITTLE, span)
         least = channel.least

@@ -116,5 +116,10 @@ def walking(x, w, out, total, width: tw.Constant[int]):
         tw.store(total, (i, 0), tw.sum(t, axis=1, keepdims=True))
 
 
-def test_rows_in_a_loop_are_cut_by_sub_tiles() -> None:
-    assert sliced(formed(walking, *arrays_of(700, 700, 700))) == 0
+@pytest.mark.parametrize("columns", [513, 700, 1024])
+def test_rows_in_a_loop_have_even_parts_too(columns: int) -> None:
+    arrays = arrays_of(columns, columns, columns)
+    f = formed(walking, *arrays)
+    assert sliced(f) == 1
+    compile_function(parse(to_text(f))).run((2, 1, 1), arrays)
+    np.testing.assert_array_equal(arrays[3], arrays[0].sum(1, keepdims=True))

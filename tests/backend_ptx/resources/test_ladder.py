@@ -251,6 +251,20 @@ def test_a_few_spills_are_cheaper_than_another_plan(field: str, amount: int, cho
     assert getattr(found.plan.limits, field) == (None if chosen is None else chosen[field])
 
 
+@pytest.mark.parametrize(("resident", "amount", "warps"), [(4, 24, None), (4, 132, 8), (1, 24, 8), (0, 24, 8)])
+def test_registers_for_fewer_ctas_come_before_more_warps(resident: int, amount: int, warps: int | None) -> None:
+    """Where ptxas was held to several, and spills a little."""
+    def made(limits: Limits) -> Made:
+        plan = Made(limits)
+        plan.facts = plan.facts._replace(
+            unit=None, next_unit=None, shared_by=1, resident=resident if limits.cap_registers else 1)
+        return plan
+
+    few = replace(SPILLS, amount=amount)
+    found = climb(made, refuse(lambda limits: None if limits.warps or not limits.cap_registers else few))
+    assert found.plan.limits.warps == warps
+
+
 @pytest.mark.parametrize(("reduces", "ctas"), [(True, 2), (False, None)])
 def test_rows_that_spill_are_cut_if_they_are_reduced(reduces: bool, ctas: int | None) -> None:
     """Without MMAs there is something to share for CTAs of a cluster only in what is reduced."""
