@@ -135,8 +135,9 @@ class Attempt:
             plan.warps, threads, plan.cluster, slots, largest, self._depth, estimated_registers(self.machine) + MARGIN,
             given or register_cap(resident, threads, self.target), unit,
             next(iter(units[units.index(unit) + 1:]), None) if unit else None, given is not None, resident,
-            plan.split, plan.early, any(op.reduces for op in self.machine.walk()), plan.looped, plan.teams > 1,
-            self.machine.hints.occupancy or 1, self.target.shared_per_sm // (plan.shared_bytes + RESERVED))
+            plan.split, plan.early, plan.deferred, any(op.reduces for op in self.machine.walk()), plan.looped,
+            plan.teams > 1, self.machine.hints.occupancy or 1,
+            self.target.shared_per_sm // (plan.shared_bytes + RESERVED))
 
 
 @contextlib.contextmanager

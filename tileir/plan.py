@@ -75,9 +75,10 @@ class Limits:
     that multiplies, unless it cannot; those that the target prefers to it are left out. `max_exchange` is in bytes:
     what one layout conversion may take of shared memory; `max_depth` is the K of one multiply. `cap_registers`: whether
     the registers of each thread may be capped for the sake of occupancy, `split_loops`: whether a loop may become
-    several, `early_mmas` whether MMAs may start early and stay outstanding into the next iteration, `loop_over_blocks`
-    whether CTAs may loop over the blocks of a launch, `teams` whether teams of warps may run them in turns,
-    `producer_ease` whether producers may keep registers that they can do without.
+    several, `early_mmas` whether MMAs may start early and stay outstanding into the next iteration, `defer_reductions`
+    whether loops may carry partial results of reductions, `loop_over_blocks` whether CTAs may loop over the blocks of a
+    launch, `teams` whether teams of warps may run them in turns, `producer_ease` whether producers may keep registers
+    that they can do without.
     """
 
     max_stages: int | None = None
@@ -93,6 +94,7 @@ class Limits:
     cap_registers: bool = True
     split_loops: bool = True
     early_mmas: bool = True
+    defer_reductions: bool = True
     loop_over_blocks: bool = True
     teams: bool = True
 
@@ -143,10 +145,11 @@ class MachinePlan:
     `cluster` CTAs run each block of a launch: the grid is so many times longer along its axis 0. `roles` is empty where
     all warps run the same code. `stages` holds the slots of each ring of shared memory. `occupancy` is the number of
     CTAs per SM for which registers must suffice (0: any). `split`: some loop became several, of which one lacks a
-    branch or a mask; `early`: some MMA is outstanding for longer than in the order of the program; `dependent`: it
-    waits for the grids before it, so that it may be launched while they run; `falling`: blocks have fewer and fewer
-    iterations along axis 0, and no order yet; `looped`: as many CTAs as fit the GPU loop over the blocks of a launch;
-    `packed`: so many blocks, side by side along axis 0, have warps of their own in a CTA; `walked`: as of `Launching`.
+    branch or a mask; `early`: some MMA is outstanding for longer than in the order of the program; `deferred`: some
+    loop carries partial results, which threads combine after it; `dependent`: it waits for the grids before it, so that
+    it may be launched while they run; `falling`: blocks have fewer and fewer iterations along axis 0, and no order yet;
+    `looped`: as many CTAs as fit the GPU loop over the blocks of a launch; `packed`: so many blocks, side by side along
+    axis 0, have warps of their own in a CTA; `walked`: as of `Launching`.
     """
 
     warps: int = 0
@@ -158,6 +161,7 @@ class MachinePlan:
     shared_bytes: int = 0
     split: bool = False
     early: bool = False
+    deferred: bool = False
     dependent: bool = False
     falling: bool = False
     looped: bool = False

@@ -27,9 +27,9 @@ class Facts(NamedTuple):
     of its deepest multiply; `registers`: those that live ranges give each thread, of `register_cap` that it can have;
     `unit`: the matrix unit with outstanding MMAs, and `next_unit` the one that the target prefers after it;
     `resident`: CTAs for which ptxas must leave registers (0: as it chooses); `split`: some loop became several;
-    `early`: some MMAs start early; `reduces`: some tile is reduced; `looped`: CTAs loop over blocks,
-    `teams`: of warps, in turns; `shared_by`: CTAs per SM that the plan was made for, as a hint or a pass asked,
-    `fits`: those for which there is shared memory."""
+    `early`: some MMAs start early; `deferred`: some loop carries partial results of a reduction; `reduces`: some tile
+    is reduced; `looped`: CTAs loop over blocks, `teams`: of warps, in turns; `shared_by`: CTAs per SM that the plan was
+    made for, as a hint or a pass asked, `fits`: those for which there is shared memory."""
 
     warps: int
     threads: int
@@ -45,6 +45,7 @@ class Facts(NamedTuple):
     resident: int
     split: bool
     early: bool
+    deferred: bool
     reduces: bool
     looped: bool
     teams: bool
@@ -111,7 +112,8 @@ CHEAP_SPILLS = 128
 # Live tiles beyond so many times the registers of an SM spill under every plan; large ones compile for minutes.
 HOPE = 2
 PRODUCER = "producer"
-IN_ORDER = "MMAs in the order of the program"
+IN_ORDER, IN_EACH = "MMAs in the order of the program", "reductions combined in each iteration"
+GIVEN_UP = ("MMAs in order", "reductions in loops", "whole loops", "half the warps")  # for a hint
 NO_REALLOCATION = "no register reallocation between warpgroups (setmaxnreg)"
 
 
@@ -163,7 +165,7 @@ def lower_occupancy(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
 
 def _occupancies(plan: TriedPlan, why: str, highest: int) -> Iterator[Descent]:
     """From the highest down. Beside fewer CTAs there may be registers for what was given up for the hint."""
-    free: dict[str, Any] = {"early_mmas": True, "split_loops": True, "warps": None}
+    free: dict[str, Any] = {"early_mmas": True, "defer_reductions": True, "split_loops": True, "warps": None}
     again = {} if plan.limits.max_occupancy else free
     for lower in range(max(1, highest), 0, -1):
         said = f"occupancy={plan.hints.occupancy or plan.facts.shared_by} lowered to {lower}: {why}"
@@ -265,10 +267,11 @@ LADDER: tuple[Rung, ...] = (
          without("looped", "loop_over_blocks", "one block for each CTA"), bears=in_teams),
     Rung("room", _THREADS, room),
     Rung("MMAs in order", _THREADS | _MEMORY, without("early", "early_mmas", IN_ORDER), bears=in_teams),
+    Rung("reductions in loops", _THREADS, without("deferred", "defer_reductions", IN_EACH), bears=in_teams),
     Rung("two CTAs", frozenset({Shortage.SPILLS}), two_resident),
     Rung("whole loops", _THREADS | _MEMORY, without("split", "split_loops", "no loop is split"), bears=in_teams),
     Rung("half the warps", _THREADS, half_the_warps),
-    Rung("occupancy", _THREADS | _MEMORY, lower_occupancy, undoes=("MMAs in order", "whole loops", "half the warps")),
+    Rung("occupancy", _THREADS | _MEMORY, lower_occupancy, undoes=GIVEN_UP),
     Rung("stages", _MEMORY, fewer_stages),
     Rung("K split", _MEMORY, split_depth),
     Rung("cluster", _THREADS, more_ctas, undoes=("MMAs in order",), bears=lambda facts: CHEAP_SPILLS),

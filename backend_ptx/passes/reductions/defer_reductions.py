@@ -32,7 +32,11 @@ FEW = 8  # registers of partial results, where the loop carries the sum in a lay
 
 def defer_reductions(c: Compilation) -> Preserved:
     """Needs layouts."""
-    return carry_partials(c, _within_threads, _to_each) if c.has(For) and c.has(Reduction) else ALL
+    if not (c.limits.defer_reductions and c.has(For) and c.has(Reduction)):
+        return ALL
+    kept = carry_partials(c, _within_threads, _to_each)
+    c.plan.deferred = kept != ALL
+    return kept
 
 
 def _within_threads(b: Builder, op: Reduction, carried: Value) -> Value | None:

@@ -43,7 +43,7 @@ class Made:
             warps=limits.warps or 4, threads=128, cluster=limits.ctas or 1, slots=limits.max_stages or 3,
             largest=limits.max_exchange or 65536, depth=64, registers=150, register_cap=128, unit=unit,
             next_unit=next_unit, reallocates=limits.allow_register_reallocation, resident=limits.max_occupancy or 4,
-            split=False, early=False, reduces=False, looped=False, teams=False, fits=4,
+            split=False, early=False, deferred=False, reduces=False, looped=False, teams=False, fits=4,
             shared_by=limits.max_occupancy or 4)
 
 
@@ -62,18 +62,21 @@ def test_occupancy_is_lowered_to_what_the_registers_allow() -> None:
 
 
 def hinted(limits: Limits, **facts: Any) -> Made:
-    """Split loops and early MMAs, at the hint of four CTAs."""
+    """Split loops, early MMAs and partial results in loops, at the hint of four CTAs."""
     plan = Made(limits)
     warps = limits.warps or 8
-    plan.facts = plan.facts._replace(split=limits.split_loops, early=limits.early_mmas, warps=warps, **facts)
+    plan.facts = plan.facts._replace(split=limits.split_loops, early=limits.early_mmas, warps=warps,
+                                     deferred=limits.defer_reductions, **facts)
     return plan
 
 
 @pytest.mark.parametrize(("given_up", "rungs"), [
     ({"early_mmas"}, ["MMAs in the order of the program"]),
-    ({"early_mmas", "split_loops"}, ["MMAs in the order of the program", "no loop is split"]),
-    ({"early_mmas", "split_loops", "warps"},
-     ["MMAs in the order of the program", "no loop is split", "4 warps in place of 8"])], ids=len)
+    ({"early_mmas", "defer_reductions"},
+     ["MMAs in the order of the program", "reductions combined in each iteration"]),
+    ({"early_mmas", "defer_reductions", "split_loops", "warps"},
+     ["MMAs in the order of the program", "reductions combined in each iteration", "no loop is split",
+      "4 warps in place of 8"])], ids=len)
 def test_a_hint_is_lowered_when_nothing_else_is_left_to_give_up(given_up: set[str], rungs: list[str]) -> None:
     def judge(limits: Limits) -> Rejection | None:
         done = {name for name in given_up if getattr(limits, name) not in (True, None)}
