@@ -20,11 +20,9 @@ if TYPE_CHECKING:
     from tilewright.tileir.core import Function
 
 # How a scalar of each dtype is passed. bool travels as one byte (C `bool`), narrow floats as their bits' own type.
-LLVM_SCALAR = {
-    "i1": "i8", "i8": "i8", "u8": "i8", "i16": "i16", "u16": "i16", "i32": "i32", "u32": "i32", "i64": "i64",
-    "u64": "i64", "f16": "half", "bf16": "bfloat", "f32": "float", "f64": "double", "tf32": "float",
-    "e4m3": "i8", "e5m2": "i8", "e8m0": "i8", "e5m3": "i8", "e2m1": "i8",
-}
+LLVM_SCALAR = {"i1": "i8", "i8": "i8", "u8": "i8", "i16": "i16", "u16": "i16", "i32": "i32", "u32": "i32", "i64": "i64",
+               "u64": "i64", "f16": "half", "bf16": "bfloat", "f32": "float", "f64": "double", "tf32": "float",
+               "e4m3": "i8", "e5m2": "i8", "e8m0": "i8", "e5m3": "i8", "e2m1": "i8"}
 
 # The kinds of parameters that are addresses in global memory.
 ADDRESSES = "pointer", "table", "map_table"
@@ -162,11 +160,9 @@ def _params_of(type: Any, index: int, name: str) -> list[AbiParam]:
         return [AbiParam("table", index, type.element.dtype, name), AbiParam("length", index, int32, f"{name}.length")]
     assert isinstance(type, ArrayType)
     axes = range(type.rank)
-    return [
-        AbiParam("pointer", index, type.dtype, name),
-        *(AbiParam("extent", index, type.index, f"{name}.n{k}", k) for k in axes),
-        *(AbiParam("stride", index, type.index, f"{name}.s{k}", k) for k in axes),
-    ]
+    return [AbiParam("pointer", index, type.dtype, name),
+            *(AbiParam("extent", index, type.index, f"{name}.n{k}", k) for k in axes),
+            *(AbiParam("stride", index, type.index, f"{name}.s{k}", k) for k in axes)]
 
 
 def _unique(wanted: str, used: set[str]) -> str:

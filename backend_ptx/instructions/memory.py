@@ -23,16 +23,12 @@ MAX_BYTES = 16
 SEMANTICS = ("relaxed", "acquire", "release", "acq_rel")
 SCOPES = ("cta", "gpu", "sys")
 # operation -> PTX types; the type decides the register.
-_ATOMIC_TYPES = {
-    "add": ("u32", "u64", "f32", "f64", "noftz.f16", "noftz.bf16"),
-    "min": ("s32", "u32", "s64", "u64"), "max": ("s32", "u32", "s64", "u64"),
-    "and": ("b32", "b64"), "or": ("b32", "b64"), "xor": ("b32", "b64"),
-    "exch": ("b32", "b64"), "cas": ("b16", "b32", "b64"),
-}
-_ATOMIC_REGISTER = {
-    "u32": "i32", "s32": "i32", "b32": "i32", "u64": "i64", "s64": "i64", "b64": "i64", "b16": "i16",
-    "f32": "float", "f64": "double", "noftz.f16": "i16", "noftz.bf16": "i16",
-}
+_ATOMIC_TYPES = {"add": ("u32", "u64", "f32", "f64", "noftz.f16", "noftz.bf16"),
+                 "min": ("s32", "u32", "s64", "u64"), "max": ("s32", "u32", "s64", "u64"),
+                 "and": ("b32", "b64"), "or": ("b32", "b64"), "xor": ("b32", "b64"),
+                 "exch": ("b32", "b64"), "cas": ("b16", "b32", "b64")}
+_ATOMIC_REGISTER = {"u32": "i32", "s32": "i32", "b32": "i32", "u64": "i64", "s64": "i64", "b64": "i64", "b16": "i16",
+                    "f32": "float", "f64": "double", "noftz.f16": "i16", "noftz.bf16": "i16"}
 
 
 def _lanes(first: int, count: int) -> str:

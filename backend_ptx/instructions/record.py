@@ -13,10 +13,8 @@ from tilewright.backend_ptx.llvm.emitter import Kind
 from tilewright.backend_ptx.llvm.values import Recast
 
 # The inline-assembly constraint of each LLVM type that a register can hold.
-REGISTER: Final[Mapping[str, str]] = {
-    "i1": "b", "i16": "h", "i32": "r", "i64": "l", "float": "f", "double": "d",
-    "ptr addrspace(1)": "l", "ptr addrspace(3)": "l", "ptr": "l",
-}
+REGISTER: Final[Mapping[str, str]] = {"i1": "b", "i16": "h", "i32": "r", "i64": "l", "float": "f", "double": "d",
+                                      "ptr addrspace(1)": "l", "ptr addrspace(3)": "l", "ptr": "l"}
 
 
 # Types beside that of an operand which fill a register as it does: floats, and pairs of narrow ones.

@@ -48,10 +48,8 @@ class Kind:
 
 
 FENCE = "wgmma.fence.sync.aligned;"
-KINDS: dict[str, Kind] = {
-    "bf16": Kind(16, "f32", "bf16", "bf16"), "f16": Kind(16, "f32", "f16", "f16"),
-    "f16acc": Kind(16, "f16", "f16", "f16", "i32", 2), "tf32": Kind(8, "f32", "tf32", "tf32"),
-}
+KINDS: dict[str, Kind] = {"bf16": Kind(16, "f32", "bf16", "bf16"), "f16": Kind(16, "f32", "f16", "f16"),
+                          "f16acc": Kind(16, "f16", "f16", "f16", "i32", 2), "tf32": Kind(8, "f32", "tf32", "tf32")}
 for _a in ("e4m3", "e5m2"):
     for _b in ("e4m3", "e5m2"):
         KINDS[_a if _a == _b else f"{_a}.{_b}"] = Kind(32, "f32", _a, _b)

@@ -61,10 +61,8 @@ class DebugLines:
         self._numbers: dict[object, int] = {}
         self._kernel = span
         file = self._file(span.file)
-        self._unit = self._add(
-            f'distinct !DICompileUnit(language: DW_LANG_C, file: !{file}, producer: "tilewright", '
-            "isOptimized: true, runtimeVersion: 0, emissionKind: DebugDirectivesOnly)"
-        )
+        self._unit = self._add(f'distinct !DICompileUnit(language: DW_LANG_C, file: !{file}, producer: "tilewright", '
+                               "isOptimized: true, runtimeVersion: 0, emissionKind: DebugDirectivesOnly)")
         self._kind = self._add("!DISubroutineType(types: !0)")
         self._program = self._subprogram(name, file, span.line)
 
@@ -123,10 +121,8 @@ class DebugLines:
     def metadata(self) -> list[str]:
         numbered = [f"!{self.FIRST + i} = {line}" for i, line in enumerate(self._lines)]
         flag = self.FIRST + len(self._lines)
-        return [
-            *numbered, f'!{flag} = !{{i32 2, !"Debug Info Version", i32 3}}',
-            f"!llvm.dbg.cu = !{{!{self._unit}}}", f"!llvm.module.flags = !{{!{flag}}}",
-        ]
+        return [*numbered, f'!{flag} = !{{i32 2, !"Debug Info Version", i32 3}}',
+                f"!llvm.dbg.cu = !{{!{self._unit}}}", f"!llvm.module.flags = !{{!{flag}}}"]
 
 
 def _quote(text: str) -> str:

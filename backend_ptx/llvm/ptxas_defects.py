@@ -20,13 +20,11 @@ from __future__ import annotations
 import re
 
 _REGISTER = r"(%\w+)"
-_REPLACED = (
-    (re.compile(rf"add\.[su]16x2 \t{_REGISTER}, {_REGISTER}, {_REGISTER};"),
-     r"{ .reg .b16 a, b, c, d; mov.b32 {a, b}, \2; mov.b32 {c, d}, \3; "
-     r"add.s16 a, a, c; add.s16 b, b, d; mov.b32 \1, {a, b}; }"),
-    (re.compile(rf"(abs|neg)\.s16 \t{_REGISTER}, {_REGISTER};"),
-     r"{ .reg .b32 wide; cvt.s32.s16 wide, \3; \1.s32 wide, wide; cvt.u16.u32 \2, wide; }"),
-)
+_REPLACED = ((re.compile(rf"add\.[su]16x2 \t{_REGISTER}, {_REGISTER}, {_REGISTER};"),
+              r"{ .reg .b16 a, b, c, d; mov.b32 {a, b}, \2; mov.b32 {c, d}, \3; "
+              r"add.s16 a, a, c; add.s16 b, b, d; mov.b32 \1, {a, b}; }"),
+             (re.compile(rf"(abs|neg)\.s16 \t{_REGISTER}, {_REGISTER};"),
+              r"{ .reg .b32 wide; cvt.s32.s16 wide, \3; \1.s32 wide, wide; cvt.u16.u32 \2, wide; }"))
 _CHOICE = re.compile(r"selp\.f32 \t(%\w+), 0f(80000000|[3B]F800000), 0f(80000000|[3B]F800000), ")
 _SINGLE = re.compile(rf"max\.f16 \t{_REGISTER}, {_REGISTER}, {_REGISTER};")
 _OF_PAIRS = (r"{ .reg .b32 one, other; .reg .b16 rest; mov.b32 one, {\2, \2}; mov.b32 other, {\3, \3}; "

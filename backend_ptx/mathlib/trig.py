@@ -68,9 +68,7 @@ def bit_window(position: Vec, table: Sequence[int], words: int, last: int) -> li
     while step:
         # After this step the number is below `step`, so the words up to `step - 1 + needed` matter.
         taken = (word & step).ne(0)
-        choices = [
-            where(taken, choices[i + step], choice) if i + step < len(choices) else choice
-            for i, choice in enumerate(choices[: step - 1 + needed])
-        ]
+        choices = [where(taken, choices[i + step], choice) if i + step < len(choices) else choice
+                   for i, choice in enumerate(choices[: step - 1 + needed])]
         step //= 2
     return [a.intrinsic("llvm.fshl", c, shift) for a, c in itertools.pairwise(choices)]

@@ -66,11 +66,9 @@ def has_lines(ptx: str) -> bool:
 def _options(opt_level: int, ptx: str) -> tuple[bytearray, bytearray, list[Any], list[Any]]:
     """The buffers of both logs; the keys and the values of the options that name them."""
     info, errors = bytearray(LOG_BYTES), bytearray(LOG_BYTES)
-    options = {
-        "INFO_LOG_BUFFER": info, "INFO_LOG_BUFFER_SIZE_BYTES": LOG_BYTES,
-        "ERROR_LOG_BUFFER": errors, "ERROR_LOG_BUFFER_SIZE_BYTES": LOG_BYTES, **dict(JIT_OPTIONS),
-        "OPTIMIZATION_LEVEL": JIT_LEVELS[opt_level], **({"GENERATE_LINE_INFO": 1} if has_lines(ptx) else {}),
-    }
+    options = {"INFO_LOG_BUFFER": info, "INFO_LOG_BUFFER_SIZE_BYTES": LOG_BYTES,
+               "ERROR_LOG_BUFFER": errors, "ERROR_LOG_BUFFER_SIZE_BYTES": LOG_BYTES, **dict(JIT_OPTIONS),
+               "OPTIMIZATION_LEVEL": JIT_LEVELS[opt_level], **({"GENERATE_LINE_INFO": 1} if has_lines(ptx) else {})}
     keys = driver().CUjit_option
     return info, errors, [getattr(keys, f"CU_JIT_{name}") for name in options], list(options.values())
 

@@ -135,10 +135,8 @@ def to_keep(spill: Spill, registers: int) -> dict[Value, int]:
     phase, last = spill.body.phase, spill.body.last
     loads = sum(map(registers_of, _loaded_in(spill.body, last)))
     count = (min(registers, MOST_REGISTERS) - OTHER - BETWEEN - loads) // STRIP * STRIP
-    made = [
-        v for v in spill.late.get(last, ()) if v.op is not None and isinstance(v.op, FloatUnary)
-        and phase[v.op] == last - 1 and v.type.dtype.bytes == REGISTER_BYTES
-    ]
+    made = [v for v in spill.late.get(last, ()) if v.op is not None and isinstance(v.op, FloatUnary)
+            and phase[v.op] == last - 1 and v.type.dtype.bytes == REGISTER_BYTES]
     return {made[0]: min(count, registers_of(made[0]))} if len(made) == 1 and count > 0 else {}
 
 
