@@ -8,7 +8,7 @@ from typing import Any
 from tilewright.tileir.diagnostics import Span, TileSyntaxError, TileTypeError
 from tilewright.tileir.dtypes import BY_IR, DType
 from tilewright.tileir.layout import Layout
-from tilewright.tileir.types import ArrayType, ListType, SharedType, TileType, TupleType, Type
+from tilewright.tileir.types import ARRAY_WORDS, ArrayType, ListType, SharedType, TileType, TupleType, Type
 
 Tree = Any
 
@@ -119,7 +119,7 @@ class TypeReader:
         given: dict[str, Any] = {}
         for part in parts[1:]:
             key = str(part.children[0])
-            if part.data == "scalar" and key in ("disjoint", "small"):
+            if part.data == "scalar" and key in ARRAY_WORDS:
                 given[key] = True
             elif part.data == "type_option" and key in ("strides", "extent_div", "stride_div", "align", "index"):
                 given[key] = self.option(key, part.children[1])

@@ -53,13 +53,17 @@ class TileType:
         return f"tile<{'x'.join(map(str, self.shape))}x{self.dtype.ir}>"
 
 
+ARRAY_WORDS = ("disjoint", "small", "passing")  # what an array type says by a word
+
+
 @record
 class ArrayType:
     """An array in global memory: what is known of it while compiling.
 
     Extents and strides are in elements, None where only known at launch. `extent_div[k]` and `stride_div[k]` divide
     the runtime extent and stride (1: nothing known). `align` is the alignment of the base pointer in bytes.
-    `disjoint`: no two index tuples name the same element. `small`: every byte offset inside fits in 31 bits.
+    `disjoint`: no two index tuples name the same element. `small`: every byte offset inside fits in 31 bits. `passing`:
+    other arrays need the place in L2 more, so that what is accessed here shall be the first to leave it.
     `index` is the dtype of the extents and strides that a kernel sees. Facts do not change the type that a user sees,
     except for `declared`: the axes whose extents and whose strides the user asked to be constants of the kernel.
     """
@@ -73,6 +77,7 @@ class ArrayType:
     disjoint: bool = False
     small: bool = False
     index: DType = int32
+    passing: bool = False
     declared: tuple[tuple[int, ...], tuple[int, ...]] = field(default=((), ()), compare=False)
 
     def __post_init__(self) -> None:
@@ -112,7 +117,7 @@ class ArrayType:
             parts.append(f"align={self.align}")
         if self.index is not int32:
             parts.append(f"index={self.index.ir}")
-        parts += [word for word in ("disjoint", "small") if getattr(self, word)]
+        parts += [word for word in ARRAY_WORDS if getattr(self, word)]
         return f"array<{', '.join(parts)}>"
 
 

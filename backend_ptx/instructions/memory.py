@@ -19,6 +19,7 @@ LOADED_TYPE = {**REGISTER_TYPE, 2: "i32"}
 # Global addresses are pointers, shared addresses 32-bit numbers.
 _ADDRESS = {"global": ADDRESS, "shared": "i32"}
 MAX_BYTES = 16
+PASSING = ".cs"  # what is loaded is the first to leave the caches
 
 SEMANTICS = ("relaxed", "acquire", "release", "acq_rel")
 SCOPES = ("cta", "gpu", "sys")
@@ -90,9 +91,9 @@ def records() -> Iterator[Instruction]:
         for size, count in _WIDTHS:
             yield _load(space, size, count)
             yield _store(space, size, count)
-    # The read-only path, for arrays that nothing writes while the kernel runs.
-    for size, count in _WIDTHS:
-        yield _load("global", size, count, ".nc")
+    # ".nc": the read-only path, for arrays that nothing writes while the kernel runs.
+    for (size, count), path in product(_WIDTHS, (".nc", PASSING, f"{PASSING}.nc")):
+        yield _load("global", size, count, path)
     for size, scope in product((1, 2, 4, 8), SCOPES):
         for semantics in ("relaxed", "acquire"):
             yield _load("global", size, 1, semantics=semantics, scope=scope)

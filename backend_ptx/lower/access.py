@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 
-from tilewright.backend_ptx.instructions.memory import LOADED_TYPE, REGISTER_TYPE, width_name
+from tilewright.backend_ptx.instructions.memory import LOADED_TYPE, PASSING, REGISTER_TYPE, width_name
 from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.llvm.constants import BITS
@@ -53,7 +53,7 @@ class Accesses(ABC):
     def read(self, padding: Val, known: Sequence[Val | None] = ()) -> Val:
         """The elements of the tile; those of the vector `padding` where a predicate is false. `known`: the lanes that
         have been read before."""
-        b, path = self.ctx.b, "ld.global.nc" if self.ref.read_only else "ld.global"
+        b, path = self.ctx.b, "ld.global" + PASSING * self.ref.type.passing + ".nc" * self.ref.read_only
 
         def read(count: int, whole: bool) -> Val:
             predicates = list(self.predicates(count, whole))

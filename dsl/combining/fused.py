@@ -139,16 +139,19 @@ def finished(graph: Graph, piece: Piece, vanishing: Sequence[int]) -> Piece:
 
 
 class FusedSource:
-    """A kernel that does what several launches do. `slots`: those of the graph that are its parameters."""
+    """A kernel that does what several launches do. `slots`: those of the graph that are its parameters; `passing`:
+    which of them shall leave L2 first."""
 
     def __init__(
-        self, graph: Graph, recipe: Recipe, grid: Size, vanishing: Sequence[int], slots: Sequence[int]
+        self, graph: Graph, recipe: Recipe, grid: Size, vanishing: Sequence[int], slots: Sequence[int],
+        passing: frozenset[int] = frozenset(),
     ) -> None:
         self.graph = graph
         self.recipe = recipe
         self.grid = grid
         self.vanishing = tuple(vanishing)
         self.slots = tuple(slots)
+        self.passing = passing
         names = dict.fromkeys(part.name for part in parts_of(recipe))
         self.name = "_".join(names) if len(names) < 5 else f"{next(iter(names))}_and_{len(names) - 1}_more"
         self.params: Sequence[Param] = tuple(self._param(slot) for slot in self.slots)
@@ -201,5 +204,7 @@ class FusedSource:
         function.body.params = [piece.param(slot) for slot in self.slots]
         for slot, param in zip(self.slots, function.body.params, strict=True):
             param.hint = self.graph.slots[slot].name
+            if slot in self.passing:
+                param.type = replace(param.type, passing=True)
         function.name, function.hints = self.name, hints
         return function

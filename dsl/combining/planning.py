@@ -25,6 +25,7 @@ from tilewright.combining.graph import Graph, Part
 from tilewright.combining.inlining import refusal
 from tilewright.combining.legality import Touched, apart, conflicts, lone, touched
 from tilewright.combining.pieces import Piece, concatenated
+from tilewright.combining.residence import Use, passing, size_of, use_of, use_of_parts
 from tilewright.combining.retiling import retiled, tile_of
 from tilewright.estimating.devices import DeviceLimits
 from tilewright.estimating.result import Estimate
@@ -38,7 +39,8 @@ SMALL = 10e-6
 
 @dataclass(eq=False)
 class Group:
-    """Launches that are one. `lone`: why nothing joins them; `piece`: their function, where one was made."""
+    """Launches that are one. `lone`: why nothing joins them; `piece`: their function, where one was made; `passing`:
+    the arrays that shall leave L2 first."""
 
     recipe: Recipe
     grid: Size
@@ -46,6 +48,7 @@ class Group:
     piece: Piece | None = None
     lone: str | None = None
     estimate: Estimate | None = None
+    passing: frozenset[int] = frozenset()
 
     @property
     def parts(self) -> list[Part]:
@@ -71,6 +74,7 @@ def plan(graph: Graph, device: DeviceLimits, facts: bool) -> Grouping:
     for part in graph.parts:
         planner.add(part)
     planner.put_side_by_side()
+    planner.spare_l2()
     return planner.plan
 
 
@@ -111,6 +115,26 @@ class _Planner:
             else:
                 groups.append(new)
         self.plan.groups = groups
+
+    def spare_l2(self) -> None:
+        """What one launch leaves in L2 for a later one stays there, if it fits."""
+        groups, slots = self.plan.groups, self.graph.slots
+        if sum(size_of(slot) for slot in slots if slot.is_array) <= self.device.l2_bytes:
+            return
+        found = passing([self.use(group) for group in groups], self.device.l2_bytes)
+        for group, first in zip(groups, found, strict=True):
+            group.passing = first
+            if first:
+                names = ", ".join(slots[slot].name for slot in sorted(first))
+                self.plan.decisions.append(f"{group.name}: {names} shall leave L2 first, so that what a launch reads "
+                                           "of another is still there")
+
+    def use(self, group: Group) -> Use:
+        """What a launch does in memory. One that stays as it is gives none of its arrays up."""
+        estimate = None if group.lone else self.estimated(group)
+        if estimate is None or group.piece is None:
+            return use_of_parts(self.graph, group.parts)
+        return use_of(self.graph, self.finished(group.piece, group.parts).slots, estimate)
 
     def beside(self, group: Group, new: Group) -> Group | None:
         """Two groups as one over the blocks of both; None where that does not pay."""

@@ -96,7 +96,8 @@ def _planned(graph: Graph, device: str, facts: bool) -> Program:
     slots = [replace(slot, value=None) for slot in graph.slots]
     kept = Graph(reassociate=graph.reassociate, slots=slots, parts=list(graph.parts))
     found = plan(graph, limits_of(device), facts)
-    steps = tuple(_step(graph, kept, group) for group in found.groups)
+    streams = [group.parts[0].stream for group in found.groups]
+    steps = tuple(_step(graph, kept, group, streams[k] in streams[:k]) for k, group in enumerate(found.groups))
     for slot in kept.slots:
         slot.value = None
     gone = {name for step in steps for name in step.vanished}
@@ -113,19 +114,20 @@ def _relaxed(graph: Graph, group: Group) -> list[str]:
     return relax(finished(graph, group.piece, own_temporaries(graph, group.parts)).function)
 
 
-def _step(graph: Graph, kept: Graph, group: Group) -> Step:
+def _step(graph: Graph, kept: Graph, group: Group, follows: bool) -> Step:
+    """`follows`: another launch of the recording is before it on its stream."""
     names = tuple(part.name for part in group.parts)
     position = group.parts[0].number
-    if isinstance(group.recipe, One):
+    if isinstance(group.recipe, One) and not group.passing:
         return Step(names, group.grid, position, reads=_named(graph, group.touched.reads),
                     writes=_named(graph, group.touched.writes))
     assert group.piece is not None
     vanishing = own_temporaries(graph, group.parts)
     piece = finished(graph, group.piece, vanishing)
     gone = tuple(graph.slots[slot].name for slot in vanishing if slot not in piece.slots)
-    source = FusedSource(kept, group.recipe, group.grid, vanishing, piece.slots)
+    source = FusedSource(kept, group.recipe, group.grid, vanishing, piece.slots, group.passing)
     rules = LaunchRules(", ".join(map(str, group.grid)), any(p.specialiser.rules.deterministic for p in group.parts))
-    kernel = kernel_of(source, _hints(group.parts), rules, tile_kernel)
+    kernel = kernel_of(source, _hints(group.parts, follows), rules, tile_kernel)
     left = set(piece.slots)
     return Step(names, group.grid, position, kernel, tuple(piece.slots), gone,
                 _named(graph, group.touched.reads & left), _named(graph, group.touched.writes & left))
@@ -135,10 +137,11 @@ def _named(graph: Graph, slots: set[int]) -> tuple[str, ...]:
     return tuple(graph.slots[slot].name for slot in sorted(slots))
 
 
-def _hints(parts: Sequence[Part]) -> KernelOptions:
-    """The hints in which all kernels agree."""
+def _hints(parts: Sequence[Part], follows: bool) -> KernelOptions:
+    """The hints in which all kernels agree. What follows a launch may start while that one ends."""
     first, *others = [part.specialiser.hints for part in parts]
-    return first if all(other == first for other in others) else KernelOptions()
+    agreed = first if all(other == first for other in others) else KernelOptions()
+    return replace(agreed, programmatic_dependent_launch=True) if follows else agreed
 
 
 class _Memory:

@@ -69,7 +69,7 @@ def type_of(data: Mapping[str, Any]) -> ArrayType:
     return ArrayType(
         BY_IR[data["dtype"]], tuple(data["extents"]), tuple(data["strides"]), tuple(data["extent_divisors"]),
         tuple(data["stride_divisors"]), data["alignment"], data["disjoint"], data["small"], BY_IR[data["index"]],
-        (declared[0], declared[1]))
+        declared=(declared[0], declared[1]))
 
 
 def argument_data(argument: Any) -> dict[str, Any]:

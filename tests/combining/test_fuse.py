@@ -96,6 +96,20 @@ def test_launches_are_made_again() -> None:
         assert not np.array_equal(x, before)
 
 
+def test_what_follows_may_start_early() -> None:
+    """A kernel that fusing makes, behind another launch of the recording on its stream."""
+    x, out = data(112), np.zeros(112, F32)
+    with tw.fuse() as g:
+        three(g, x, out)
+        reverse[7](out, x)
+        relu[7](x, x)
+    assert [ran.kernel.hints.programmatic_dependent_launch for ran in g.launches] == [False, True]
+    assert [len(ran.names) for ran in g.launches] == [3, 2]
+    waits = "griddepcontrol.wait"
+    assert [waits in ran.kernel.ptx(*ran.args, target="sm_90") for ran in g.launches] == [False, True]
+    np.testing.assert_array_equal(x, np.maximum(out[::-1].reshape(7, 16)[:, ::-1].reshape(-1), 0))
+
+
 def test_what_is_explained() -> None:
     x, out = data(100), np.zeros(100, F32)
     with tw.fuse() as g:

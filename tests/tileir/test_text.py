@@ -81,7 +81,7 @@ def test_the_generator_makes_nearly_every_op() -> None:
 
 
 LAYOUT = Layout({"register": [(0, 1)], "lane": [(1, 0)]}, (2, 2))
-ARRAY = ArrayType(float32, (None, 8), (8, 1), (16, 1), (1, 1), 16, True, True, int64)
+ARRAY = ArrayType(float32, (None, 8), (8, 1), (16, 1), (1, 1), 16, True, True, int64, True)
 
 
 @pytest.mark.parametrize(
