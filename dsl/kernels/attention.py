@@ -194,7 +194,10 @@ def attention_backward(
     check_shape(name, "lse_grad", lse_grad, lse.shape, "the shape of lse")
     tokens, batches = _grid(q, starts, longest)
     keys = k.shape[2] if starts is None else longest
-    by_query, by_key = _tile(name, q, tokens, keys, 64), _tile(name, q, keys, tokens, 64)
+    # Of narrow heads the three sums of a block of queries leave registers for more keys at a time (H100,
+    # 4 x 32 x 4096 x 64: 1244 us, by 64 keys 1350). Under a causal mask more of them are hidden: nothing is gained.
+    by_query = _tile(name, q, tokens, keys, 128 if q.shape[-1] <= 64 and not causal else 64)
+    by_key = _tile(name, q, keys, tokens, 64)
     width = by_query[2]
     scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
     mask = _mask(causal, window, cap, scale)

@@ -60,11 +60,12 @@ def test_what_the_compiler_makes_of_attention() -> None:
 
 
 def test_products_alone_are_looped_over_by_the_compiler() -> None:
-    """By two teams of warps."""
-    x = tw.spec("bf16[2048,2048]")
-    found = decisions(matmul.multiply, (x, x, x, False, 128, 128, 64, 8), "sm_90a")
-    assert any(line.startswith("block_loop: as many CTAs as fit the GPU") for line in found), found
-    assert any(line.startswith("ping_pong: two teams of warps") for line in found), found
+    """By two teams of warps, in an order of the compiler's."""
+    for x in (tw.spec("bf16[2048,2048]"), tw.spec("bf16[4,2048,2048]")):
+        found = decisions(matmul.multiply, (x, x, x, False, 128, 128, 64), "sm_90a")
+        assert any(line.startswith("block_loop: as many CTAs as fit the GPU") for line in found), found
+        assert any(line.startswith("block_order: about 8 of axis 0 at a time, along axis 1") for line in found), found
+        assert any(line.startswith("ping_pong: two teams of warps") for line in found), found
 
 
 @pytest.mark.parametrize(("shape", "alone", "tile"), [

@@ -30,9 +30,9 @@ from a block's number by the number of blocks, where that loop may come to its t
 
 Where blocks have fewer and fewer iterations along one axis (a causal mask), the order decides how well blocks of
 different length fill the GPU. Row by row, only the last row ends a launch with short blocks: too few for all SMs. So as
-many rows as fit a wave are one group: all their longest blocks, then the next ones. What a group reads is no more than
-what a wave reads of rows that follow each other. Where rows lie side by side along a faster axis, the longest blocks
-are first already.
+many rows as fit a wave are one group, of both other axes: all their longest blocks, then the next ones. What a group
+reads is no more than what a wave reads of rows that follow each other. Where rows lie side by side along a faster axis,
+the longest blocks are first already.
 
 A kernel may not depend on the order of its blocks unless one waits for another, which takes atomics: kernels with
 atomics or ordered accesses, and with loops that are not counted, keep the order of numbers, as do those whose loops'
@@ -182,7 +182,7 @@ class _Places:
     def of_axes(self) -> dict[int, Value]:
         """By axis, of a grid of two or three."""
         b, order = self.b, self.order
-        concerned = range(3 if 2 in (order.first, order.second) else 2)
+        concerned = range(3 if 2 in (order.first, order.second) or self._rows_of_two_axes() else 2)
         ids = [b.value(BlockId(axis=axis)) for axis in concerned]
         sizes = [b.value(NumBlocks(axis=axis)) for axis in concerned]
         every = reduce(self._times, [b.cast(size, float32) for size in sizes])
@@ -232,6 +232,10 @@ class _Places:
         order, found = self.order, dict[int, Value]()
         if shift is not None and order.second is not None:
             rows, columns = counts[order.first], counts[order.second]
+            if self._rows_of_two_axes():
+                row, column = self._in_group(shift, number, self._times(rows, counts[2]), columns)
+                slow, fast = self._divided(row, rows)
+                return {0: column, 1: fast, 2: slow}
             if len(counts) == 3:
                 found[3 - order.first - order.second], number = self._divided(number, self._times(rows, columns))
             first, second = self._in_group(shift, number, rows, columns)
@@ -240,6 +244,11 @@ class _Places:
         for axis in (order.first, *others):
             number, found[axis] = self._divided(number, counts[axis])
         return {**found, slowest: number}
+
+    def _rows_of_two_axes(self) -> bool:
+        """Whether rows along axis 0 are of axes 1 and 2: all run in turns with the longest blocks first."""
+        order = self.order
+        return order.share is None and (order.first, order.second) == (1, 0) and 2 in self.reads.axes
 
     def _shift(self, size: int, rows: Value, columns: Value) -> Value:
         """The logarithm of the blocks in a group."""

@@ -57,16 +57,14 @@ def product(a, b, at, tile, dtype, tf32):
 
 
 @tw.tile_kernel
-def multiply(a, b, out, tf32: tw.Constant[bool], tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int],
-             group: tw.Constant[int]):
-    """out = a @ b, a tile for each block: the compiler loops over them, by two teams of warps where that pays.
+def multiply(a, b, out, tf32: tw.Constant[bool], tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int]):
+    """out = a @ b, a tile for each block: the compiler orders blocks and loops over them, by two teams of warps where
+    that pays.
 
-    a: (m, k), b: (k, n), out: (m, n), all with a first axis of batches or none.
+    a: (m, k), b: (k, n), out: (m, n), all with a first axis of batches or none. Grid: rows of tiles, columns, batches.
     """
-    rows, columns = tw.cdiv(out.shape[out.ndim - 2], tm), tw.cdiv(out.shape[out.ndim - 1], tn)
-    batch = tw.bid(0) // (rows * columns)
-    i, j = grouped(tw.bid(0) % (rows * columns), rows, columns, group)
-    put(out, (batch, i, j), product(a, b, (batch, i, j), (tm, tn, tk), wide(out.dtype), tf32))
+    at = tw.bid(2), tw.bid(0), tw.bid(1)
+    put(out, at, product(a, b, at, (tm, tn, tk), wide(out.dtype), tf32))
 
 
 @tw.tile_kernel

@@ -32,6 +32,16 @@ def later_keys(a, b, c, axes: ct.Constant[tuple[int, ...]]):
 
 
 @ct.tile_kernel
+def later_keys_of_batches(a, b, c):
+    """The same where heads lie along two axes."""
+    head, i = ct.bid(2) * ct.num_blocks(1) + ct.bid(1), ct.bid(0)
+    queries, acc = ct.load(a, (head, i, 0), (1, 16, 16)).reshape((16, 16)), ct.zeros((16, 16), ct.float32)
+    for j in range(i, ct.num_tiles(b, 1, (1, 16, 16))):
+        acc = ct.mma(queries, ct.load(b, (head, j, 0), (1, 16, 16)).reshape((16, 16)).transpose(), acc)
+    ct.store(c, (head, i, 0), acc.reshape((1, 16, 16)))
+
+
+@ct.tile_kernel
 def keys_around(a, b, c):
     """As many for each block, but at the ends."""
     head, i = ct.bid(1), ct.bid(0)
@@ -69,6 +79,18 @@ def test_the_longest_blocks_of_the_heads_that_fit_a_wave_come_first(
     want = [(head, i, 0) for first in range(0, heads, size) for i in range(tiles)
             for head in range(first, min(first + size, heads))]
     assert started(f, full_grid(tuple(grid))) == want
+
+
+@pytest.mark.parametrize(("grid", "size"), [((16, 4, 4), 8), ((5, 3, 2), 16), ((9, 2, 7), 8), ((65, 2, 2), 1)], ids=str)
+def test_heads_of_several_batches_fill_a_wave(grid: tuple[int, int, int], size: int) -> None:
+    """A batch whose last blocks are short is not ended before the next one begins."""
+    f = function(later_keys_of_batches, rank=3)
+    found = chosen(f)
+    assert found is not None and (found.first, found.second, found.share) == (1, 0, None)
+    heads = grid[1] * grid[2]
+    want = [(head, i, 0) for first in range(0, heads, size) for i in range(grid[0])
+            for head in range(first, min(first + size, heads))]
+    assert started(f, grid) == want
 
 
 @pytest.mark.parametrize("axes", [(0, 1), (0, 2), (1, 2)], ids=str)
