@@ -11,6 +11,7 @@ from typing import Any
 
 from tilewright.backend_ptx.llvm import llvm_defects, ptxas_defects
 from tilewright.backend_ptx.llvm.module import TRIPLE
+from tilewright.backend_ptx.llvm.repeated_moves import without_repeats
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir import foreign
 from tilewright.tileir.diagnostics import TileCompilerExecutionError, TileUnsupportedFeatureError
@@ -51,7 +52,7 @@ def llvm_to_ptx(text: str, target: Target) -> tuple[str, dict[str, float]]:
             run_passes(binding, machine, module)
             clock.append(time.perf_counter())
             sound = llvm_defects.without_defects(binding, module, text)
-            ptx = foreign.merged(ptxas_defects.without_defects(machine.emit_assembly(sound)), text)
+            ptx = foreign.merged(ptxas_defects.without_defects(without_repeats(machine.emit_assembly(sound))), text)
         clock.append(time.perf_counter())
     _check_resolved(ptx, target)
     stages = ("llvm parse", "llvm verify", "llvm passes", "llvm codegen")
