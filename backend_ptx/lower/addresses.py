@@ -18,12 +18,14 @@ from tilewright.backend_ptx.lower.integers import clamped, resized
 from tilewright.backend_ptx.lower.positions import thread_index
 from tilewright.backend_ptx.ops.async_copy import AsyncLoad
 from tilewright.tileir.analysis.accesses import TileWidths
-from tilewright.tileir.analysis.ranges import IntFact, top
-from tilewright.tileir.dtypes import int32
+from tilewright.tileir.analysis.ranges import top
+from tilewright.tileir.dtypes import uint32
 from tilewright.tileir.layouts.flat import is_plain
 from tilewright.tileir.layouts.queries import register_offsets
 from tilewright.tileir.ops.memory import Load, Store
 from tilewright.tileir.types import TileType
+
+_MOST = top(uint32).high
 
 
 class TileAccess(Accesses):
@@ -44,17 +46,12 @@ class TileAccess(Accesses):
         self._bases: dict[Offsets, Val] = {}
         self._predicates: dict[tuple[int, int], Val | None] = {}
         self._limits: dict[int, tuple[Val | None, Val]] = {}
-        self._rest: dict[int, Val] = {}
 
     # ---- where ------------------------------------------------------------------------------------------------
 
     def _origin(self, axis: int, elem: str) -> Val:
-        """First element of the tile along an axis; computed in i32, as addresses in small arrays are, if that holds
-        it."""
-        index, steps = self.index[axis], self.steps[axis]
-        known = self.ctx.facts[index]
-        near = self.small and IntFact(known.low * steps, known.high * steps).within(*top(int32)[:2])
-        return resized(self.ctx.b, self.ctx.b.mul(self.ctx.integer(index, "i32" if near else elem), steps), True, elem)
+        """First element of the tile along an axis."""
+        return self.ctx.b.mul(self.ctx.integer(self.index[axis], elem), self.steps[axis])
 
     def _thread(self, axis: int) -> Val:
         return thread_index(self.ctx, self.layout, axis)
@@ -122,21 +119,24 @@ class TileAccess(Accesses):
     def cuts_vectors(self) -> bool:
         return self.widths.cuts_vectors
 
-    @property
-    def is_cut(self) -> bool:
-        """Whether some of the tile may lie outside of the array."""
-        return self.widths.is_cut
-
     def _limit(self, axis: int) -> tuple[Val | None, Val]:
         """(low, high) in i32: tile indices from low (None: 0) up to below high lie in the array."""
         if axis not in self._limits:
-            b = self.ctx.b
-            origin = self._origin(axis, "i64")
-            extent = resized(b, self.ref.extents[self.widths.order[axis]], True, "i64")
-            low = None
-            if self.ctx.facts[self.index[axis]].low < 0:
-                low = self._in_tile(axis, b.sub(b.const("i64", 0), origin))
-            self._limits[axis] = low, self._in_tile(axis, b.sub(extent, origin))
+            b, steps, known = self.ctx.b, self.steps[axis], self.ctx.facts[self.index[axis]]
+            extent, low = self.ref.extents[self.widths.order[axis]], None
+            if extent.elem == "i32" and known.within(0, _MOST):
+                number = self.ctx.integer(self.index[axis], "i32")
+                if known.high * steps > _MOST:
+                    number = b.intrinsic("llvm.umin", [number, b.like(number, _MOST // steps)])
+                origin = b.mul(number, steps)
+                left = b.sub(b.intrinsic("llvm.umax", [extent, origin]), origin)
+                high = clamped(b, left, 0, self.shape[axis], signed=False)
+            else:
+                origin = self._origin(axis, "i64")
+                if known.low < 0:
+                    low = self._in_tile(axis, b.sub(b.const("i64", 0), origin))
+                high = self._in_tile(axis, b.sub(resized(b, extent, True, "i64"), origin))
+            self._limits[axis] = low, high
         return self._limits[axis]
 
     def _in_tile(self, axis: int, distance: Val) -> Val:
@@ -154,19 +154,13 @@ class TileAccess(Accesses):
             if kind == "tiles":
                 below, above = b.icmp("sgt", high, 0), None if low is None else b.icmp("eq", low, 0)
             elif self.plain and self.vector == 1 and low is None:  # one instruction for each
-                below, above = b.icmp("sgt", self._left(axis), offset), None
+                below, above = b.icmp("sgt", b.sub(high, self._thread(axis)), offset), None
             else:
                 place, moved = (self._thread(axis), offset) if self.plain else (self._element(axis, offset), 0)
                 below = b.icmp("slt", place, b.sub(high, moved))
                 above = None if low is None else b.icmp("sge", place, b.sub(low, moved))
             self._predicates[key] = both(b, below, above)
         return self._predicates[key]
-
-    def _left(self, axis: int) -> Val:
-        """How many elements of the array follow the thread's first one along an axis, that included."""
-        if axis not in self._rest:
-            self._rest[axis] = self.ctx.b.sub(self._limit(axis)[1], self._thread(axis))
-        return self._rest[axis]
 
     def predicate(self, offsets: Offsets) -> Val | None:
         """Whether the element at `offsets` is inside the array; None if it surely is."""

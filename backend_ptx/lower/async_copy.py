@@ -40,7 +40,7 @@ def async_load(ctx: Context, op: ops.AsyncLoad) -> None:
                 bytes_ = b.const("i32", count * tile.bytes) if inside is None else b.mul(inside, tile.bytes)
                 record.emit(b, to, pointer, bytes_)
 
-        if op.slot is None and tile.is_cut:
+        if op.slot is None and tile.widths.is_cut:
             # Outside of loops: without a predicate per access if the whole tile is inside. The branch has another
             # merit: ptxas puts copies, for whose end nothing in sight waits, behind all other instructions of their
             # basic block, which may wait long for what they load.

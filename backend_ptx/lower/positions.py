@@ -48,9 +48,7 @@ def _field(b: Builder, ctx: Context, first: int, count: int, start: int) -> Val:
     bits = b.lshr(ctx.tid, first)
     if (1 << first + count) < ctx.warps << LANE_BITS:
         bits = b.and_(bits, (1 << count) - 1)
-    if start & (start - 1) == 0:
-        return b.shl(bits, start.bit_length() - 1)
-    return b.select(b.icmp("ne", bits, 0), b.const("i32", start), b.const("i32", 0))
+    return b.mul(bits, start)
 
 
 def index_vector(ctx: Context, layout: Layout, axis: int) -> Val:
