@@ -26,8 +26,7 @@ WORD_BYTES = 4
 @lru_cache(maxsize=256)
 def linear_shared(shape: tuple[int, ...]) -> Layout:
     """Row-major order."""
-    bits = sum(log2(n) for n in shape)
-    return from_flat(shape, offset=tuple(1 << k for k in range(bits)))
+    return from_flat(shape, offset=tuple(1 << k for k in range(sum(log2(n) for n in shape))))
 
 
 @lru_cache(maxsize=512)

@@ -27,8 +27,7 @@ def turning_layout(source: Layout, target: Layout, axes: tuple[int, int], elemen
     rows = [bit for bit in flat_bases(target, OFFSET) if bit in rows]  # as they count there
     if element_bytes == 1 and min(len(columns), len(rows)) >= 4:
         rest = [*rows[:2], columns[0], *columns[4:], *rows[4:]]
-        found = distributed(
-            source.shape, rest[:-log2(warps)], [*rows[2:4], *columns[1:4]], rest[-log2(warps):])
+        found = distributed(source.shape, rest[:-log2(warps)], [*rows[2:4], *columns[1:4]], rest[-log2(warps):])
         load, store = (movement(shared, found, 1) for shared in (source, target))
         if load.plan and not load.turn and store.plan and not any(
                 bank_conflicts(shared, how.rows, 1) for shared, how in ((source, load), (target, store))):
@@ -38,9 +37,7 @@ def turning_layout(source: Layout, target: Layout, axes: tuple[int, int], elemen
         _cost(shared, layout, element_bytes) for shared in (source, target)), strict=True))))
 
 
-def _layouts(
-    shape: tuple[int, ...], columns: list[int], rows: list[int], widest: int, warps: int,
-) -> Iterator[Layout]:
+def _layouts(shape: tuple[int, ...], columns: list[int], rows: list[int], widest: int, warps: int) -> Iterator[Layout]:
     for across, along, shift in product(range(widest + 1), range(widest + 1), range(LANE_BITS)):
         held, left, others = [*rows[:across], *columns[:along]], columns[along:], rows[across:]
         rest = [*left[LANE_BITS:], *others]

@@ -92,8 +92,7 @@ class Emitter:
     def called(self, name: str, result: str, args: Sequence[Val]) -> str:
         """The text of a call, for `raw` where it returns nothing."""
         if name not in self.declares:
-            params = ", ".join([a.type for a in args])
-            self.declares[name] = f"declare {result} @{name}({params})"
+            self.declares[name] = f"declare {result} @{name}({', '.join([a.type for a in args])})"
         return f"call {result} @{name}({_listed(args)})"
 
     def asm(

@@ -118,5 +118,4 @@ class Vectors(Emitter):
         lanes = values[0].n
         if not lanes:
             return function(*values)
-        out = [function(*(self.extract(v, i) for v in values)) for i in range(lanes)]
-        return self.vector(out)
+        return self.vector([function(*(self.extract(v, i) for v in values)) for i in range(lanes)])

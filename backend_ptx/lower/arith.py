@@ -40,21 +40,26 @@ def computed(b: Builder, word: str, dtype: DType, rounding: RoundingMode, ftz: b
     return integers.compute(b, dtype, partial(b.binary, word), *operands)
 
 
-@elementwise(ops.FloorDiv, ops.CeilDiv)
-def rounded_quotient(b: Builder, op: ops.Binary, x: Val, y: Val) -> Val:
-    dtype, up = op.lhs.type.dtype, isinstance(op, ops.CeilDiv)
-    if not dtype.is_float:
-        return integers.compute(b, dtype, partial(integers.quotient, b, dtype, up), x, y)
-    quotient, name = floats.arithmetic(b, "fdiv", x, y), "llvm.ceil" if up else "llvm.floor"
-    return floats.through_f32(b, lambda q: b.intrinsic(name, [q]), quotient)
+@lower(ops.FloorDiv, ops.CeilDiv)
+def rounded_quotient(ctx: Context, op: ops.Binary) -> None:
+    b, dtype, up = ctx.b, op.lhs.type.dtype, isinstance(op, ops.CeilDiv)
+
+    def quotient(x: Val, y: Val) -> Val:
+        if not dtype.is_float:
+            return integers.quotient(b, dtype, up, [ctx.facts[v] for v in op.operands], x, y)
+        name = "llvm.ceil" if up else "llvm.floor"
+        return floats.through_f32(b, lambda q: b.intrinsic(name, [q]), floats.arithmetic(b, "fdiv", x, y))
+
+    x, y = ctx[op.lhs], ctx[op.rhs]
+    ctx.set(op.result, quotient(x, y) if dtype.is_float else integers.compute(b, dtype, quotient, x, y))
 
 
-@elementwise(ops.Mod)
-def mod(b: Builder, op: ops.Mod, x: Val, y: Val) -> Val:
-    dtype = op.lhs.type.dtype
-    if dtype.is_float:
-        return floats.through_f32(b, partial(float_mod, b), x, y)
-    return integers.compute(b, dtype, partial(integers.mod, b, dtype), x, y)
+@lower(ops.Mod)
+def mod(ctx: Context, op: ops.Mod) -> None:
+    b, dtype, x, y = ctx.b, op.lhs.type.dtype, ctx[op.lhs], ctx[op.rhs]
+    known = [ctx.facts[v] for v in op.operands]
+    ctx.set(op.result, floats.through_f32(b, partial(float_mod, b), x, y) if dtype.is_float else integers.compute(
+        b, dtype, lambda p, q: integers.divided(b, dtype, known, p, q)[1], x, y))
 
 
 @elementwise(ops.Min, ops.Max)

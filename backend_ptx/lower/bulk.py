@@ -16,8 +16,8 @@ from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.integers import clamped
 from tilewright.backend_ptx.lower.registry import lower
-from tilewright.backend_ptx.lower.shared import SPACE, SYMBOL, SharedRef, linear, slot_offset
-from tilewright.backend_ptx.map_records import FAR, MAP_BYTES
+from tilewright.backend_ptx.lower.shared import SharedRef, linear, shared_base, slot_offset
+from tilewright.backend_ptx.map_records import FAR, MAP_BYTES, MOST
 from tilewright.backend_ptx.ops import bulk as ops
 from tilewright.backend_ptx.roles import PRODUCER
 from tilewright.backend_ptx.tensor_maps import copy_of, part_shape, tensor_map_spec
@@ -56,8 +56,7 @@ def init_ring(ctx: Context, ref: SharedRef, count: int) -> None:
     """In one thread: every mbarrier of a ring waits for `count` arrivals."""
     b, first = ctx.b, shared_number(ctx, ref)
     for slot in range(ref.type.copies):
-        place = b.add(first, slot * ref.type.bytes)
-        instruction("mbarrier.init").emit(b, place, b.const("i32", count))
+        instruction("mbarrier.init").emit(b, b.add(first, slot * ref.type.bytes), b.const("i32", count))
 
 
 @lower(ops.MbarrierWait)
@@ -184,18 +183,18 @@ def check_alignment(ref: SharedRef, swizzle: int) -> None:
 
 
 def coordinate(ctx: Context, index: Value, step: int, start: int) -> Val:
-    """index * step + start in i32. What is too large for it lies outside every array, and so does what it becomes."""
+    """index * step + start in i32. What is too large for it lies outside every array, and so does what it becomes: the
+    last place below 2^31 that an index has is above MOST."""
     b, known = ctx.b, ctx.facts[index]
-    if index.type.dtype.bitwidth > 32 or known.high > _HIGH:
+    if not known.within(_LOW, _HIGH) or step > _HIGH - MOST:
         wide = b.add(b.mul(ctx.integer(index, "i64"), step), start)
         return b.cast("trunc", clamped(b, wide, _LOW, _HIGH), "i32")
-    number = ctx.integer(index, "i32")
-    place = b.add(b.mul(number, step), start)
-    if known.high * step + start > _HIGH:
-        place = b.select(b.icmp("sgt", number, (_HIGH - start) // step), b.like(place, _HIGH), place)
+    number, most = ctx.integer(index, "i32"), (_HIGH - start) // step
+    if known.high > most:
+        number = b.intrinsic("llvm.smin", [number, b.like(number, most)])
     if known.low * step < _LOW:
-        place = b.select(b.icmp("slt", number, _LOW // step), b.like(place, _LOW), place)
-    return place
+        number = b.intrinsic("llvm.smax", [number, b.like(number, -(-_LOW // step))])
+    return b.add(b.mul(number, step), start)
 
 
 def issuing_thread(ctx: Context) -> Val:
@@ -206,8 +205,7 @@ def issuing_thread(ctx: Context) -> Val:
 
 def shared_number(ctx: Context, ref: SharedRef, slot: Value | None = None) -> Val:
     """The address of a buffer, or of a slot of it, as a 32-bit number."""
-    b = ctx.b
-    base = ctx.once("shared memory", lambda b: b.cast("ptrtoint", Val(SPACE, 0, SYMBOL), "i32"))
+    b, base = ctx.b, shared_base(ctx)
     offset = slot_offset(ctx, ref, slot, 0)
     return b.add(base if offset is None else b.add(base, offset), ref.offset)
 

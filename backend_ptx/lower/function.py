@@ -203,5 +203,4 @@ def _param_type(param: AbiParam, function: Function, written: frozenset[int]) ->
     if param.kind != "pointer":
         return param.llvm_type
     type = function.params[param.argument].type
-    promise = "" if param.argument in written else " noalias readonly"
-    return f"{GLOBAL}{promise} align {type.align}"
+    return f"{GLOBAL}{'' if param.argument in written else ' noalias readonly'} align {type.align}"

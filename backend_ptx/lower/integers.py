@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.llvm.builder import Builder, Val
+from tilewright.tileir.analysis.ranges import IntFact, least
 from tilewright.tileir.dtypes import DType
+
+Known = Sequence[IntFact]  # of both operands
 
 
 def resized(b: Builder, v: Val, signed: bool, elem: str) -> Val:
@@ -38,43 +41,41 @@ def compute(b: Builder, dtype: DType, function: Callable[..., Val], *operands: V
     return narrowed(b, function(*(widened(b, v, dtype) for v in operands)), dtype)
 
 
-def quotient(b: Builder, dtype: DType, up: bool, x: Val, y: Val) -> Val:
+def quotient(b: Builder, dtype: DType, up: bool, known: Known, x: Val, y: Val) -> Val:
     """Quotient toward plus (`up`) or minus infinity."""
-    y = _nonzero(b, y)
-    if not dtype.is_signed and not up:
-        early = y.const is None and x.type == "i32"
-        return instruction("div.u32").emit(b, x, y)[0] if early else b.udiv(x, y)
-    nearer, remainder = _divide(b, dtype, x, y)
-    wrong = b.icmp("ne", remainder, 0)
-    if dtype.is_signed:
-        wrong = b.and_(wrong, b.icmp("sge" if up else "slt", b.xor(remainder, y), 0))
-    return b.add(nearer, b.cast("zext" if up else "sext", wrong, x.elem))
+    if not up and not dtype.is_signed and y.const is None and x.type == "i32":
+        return instruction("div.u32").emit1(b, x, _nonzero(b, y, known[1]))
+    nearer, remainder = divided(b, dtype, known, x, y)
+    return b.add(nearer, b.cast("zext", b.icmp("ne", remainder, 0), x.elem)) if up else nearer
 
 
-def mod(b: Builder, dtype: DType, x: Val, y: Val) -> Val:
-    """Remainder with the sign of the divisor."""
-    y = _nonzero(b, y)
-    if not dtype.is_signed:
-        return b.urem(x, y)
-    _, remainder = _divide(b, dtype, x, y)
-    wrong = b.and_(b.icmp("ne", remainder, 0), b.icmp("slt", b.xor(remainder, y), 0))
-    return b.add(remainder, b.select(wrong, y, b.like(y, 0)))
+def divided(b: Builder, dtype: DType, known: Known, x: Val, y: Val) -> tuple[Val, Val]:
+    """Quotient toward minus infinity, and the remainder, which has the sign of the divisor. Numbers that are `known`
+    not to be negative are divided as unsigned ones, which takes half the instructions and corrects nothing."""
+    y, signed = _nonzero(b, y, known[1]), _signed(dtype, known)
+    power = int(y.const or 0)
+    if power > 0 and not power & (power - 1):
+        return b.binary("ashr" if signed else "lshr", x, power.bit_length() - 1), b.and_(x, power - 1)
+    nearer = b.binary("sdiv" if signed else "udiv", x, y)
+    rest = b.sub(x, b.mul(nearer, y))
+    if not signed:
+        return nearer, rest
+    wrong = b.and_(b.icmp("ne", rest, 0), b.icmp("slt", b.xor(rest, y), 0))
+    return b.add(nearer, b.cast("sext", wrong, x.elem)), b.add(rest, b.select(wrong, y, b.like(y, 0)))
 
 
-def _nonzero(b: Builder, y: Val) -> Val:
-    """The divisor, 1 for 0, whose quotient has no meaning. A division by zero would be undefined behaviour in LLVM,
-    which then takes for certain that paddings and choices of 0 do not happen, and drops their masks."""
+def _signed(dtype: DType, known: Known) -> bool:
+    """Whether one of two numbers may be negative."""
+    return dtype.is_signed and min(fact.low for fact in known) < 0
+
+
+def _nonzero(b: Builder, y: Val, known: IntFact) -> Val:
+    """The divisor, for 0 a number that divides the others: a quotient by 0 has no meaning, but lies among those that
+    facts allow. A division by zero would be undefined behaviour in LLVM, which then takes for certain that paddings and
+    choices of 0 do not happen, and drops their masks."""
     if y.const is not None:
         return y if y.const else b.like(y, 1)
-    return b.intrinsic("llvm.umax", [y, b.like(y, 1)])
-
-
-def _divide(b: Builder, dtype: DType, x: Val, y: Val) -> tuple[Val, Val]:
-    """Quotient toward zero and its remainder, from one division."""
-    quotient = b.sdiv(x, y) if dtype.is_signed else b.udiv(x, y)
-    if dtype.is_signed and y.const is not None:
-        return quotient, b.srem(x, y)
-    return quotient, b.sub(x, b.mul(quotient, y))
+    return y if known.low > 0 else b.intrinsic("llvm.umax", [y, b.like(y, least(known))])
 
 
 def raised(b: Builder, x: Val, exponent: Val, bits: int, product: Callable[[Val, Val], Val]) -> Val:

@@ -171,9 +171,7 @@ def combiner(kind: type[ops.Reduction]) -> Callable[[Context, DType, Options], C
     return found
 
 
-def _by(
-    function: Callable[..., Val], word: str, *options: str,
-) -> Callable[[Context, DType, Options], Combine]:
+def _by(function: Callable[..., Val], word: str, *options: str) -> Callable[[Context, DType, Options], Combine]:
     """The combination by a function of element-wise ops, which takes these options."""
 
     def rule(ctx: Context, dtype: DType, given: Options) -> Combine:
@@ -205,8 +203,7 @@ def arg_reduction(ctx: Context, op: ops.ArgReduction | machine.ArgReduceBits) ->
     else:
         own = walk.over_registers((ctx[op.src], index), walk.registers)
     walk.combine = combine
-    found = walk.across_lanes(own)
-    walk.define(found[-len(op.results):])
+    walk.define(walk.across_lanes(own)[-len(op.results):])
 
 
 def _first_extremes(walk: _Walk, op: Any, index: Val) -> Parts:

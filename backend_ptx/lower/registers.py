@@ -29,8 +29,7 @@ def swapped_if(b: Builder, condition: Val, value: Val, mask: int) -> Val:
     """Where the condition (a scalar) holds, register r becomes register r ^ mask."""
     if condition.const == 0:
         return value
-    moved = b.shuffle(value, [r ^ mask for r in range(value.n)])
-    return chosen(b, condition, moved, value)
+    return chosen(b, condition, b.shuffle(value, [r ^ mask for r in range(value.n)]), value)
 
 
 def halves(b: Builder, parts: Sequence[Val], bit: int) -> tuple[tuple[Val, ...], tuple[Val, ...]]:

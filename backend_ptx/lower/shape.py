@@ -21,8 +21,7 @@ from tilewright.tileir.ops import shape as ops
 
 @lower(ops.Iota)
 def iota(ctx: Context, op: ops.Iota) -> None:
-    index = index_vector(ctx, ctx.layout(op.result), 0)
-    ctx.set(op.result, resized(ctx.b, index, False, elem_of(op.dtype)))
+    ctx.set(op.result, resized(ctx.b, index_vector(ctx, ctx.layout(op.result), 0), False, elem_of(op.dtype)))
 
 
 @lower(ops.Broadcast)

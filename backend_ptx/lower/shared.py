@@ -67,14 +67,13 @@ def shared_store(ctx: Context, op: ops.SharedStore) -> None:
 
     # Copies differ in the warp alone where matrices are stored, so that all lanes of a warp take the same way.
     with b.when(owner(ctx, layout), "owner"):
-        for group, (registers, pointer) in enumerate(access.vectors()):
+        for group, (registers, place) in enumerate(access.vectors(numbers=how.plan is not None)):
             if how.plan is None:
-                b.store(part(registers), pointer, access.bytes)
+                b.store(part(registers), place, access.bytes)
             else:
                 assert len(registers) * access.size == ROW_BYTES
-                matrices = range(how.plan.per_instruction)
-                words = [part(how.plan.registers(matrix, group)) for matrix in matrices]
-                instruction(how.plan.called("stmatrix")).emit(b, b.cast("ptrtoint", pointer, "i32"), *words)
+                words = [part(how.plan.registers(matrix, group)) for matrix in range(how.plan.per_instruction)]
+                instruction(how.plan.called("stmatrix")).emit(b, place, *words)
 
 
 def _others(turn: Turn | None, registers: Sequence[int]) -> list[list[int]]:
@@ -141,11 +140,10 @@ def _load_vectors(access: SharedAccess, elem: str) -> Loaded:
 
 def _load_matrices(access: SharedAccess, plan: MatrixPlan) -> Loaded:
     """The tile by ldmatrix; each instruction fills a word of every lane for each of its matrices."""
-    b = access.ctx.b
     load = instruction(plan.called("ldmatrix"))
-    for group, (registers, pointer) in enumerate(access.vectors()):
+    for group, (registers, place) in enumerate(access.vectors(numbers=True)):
         assert len(registers) * access.size == ROW_BYTES
-        for matrix, word in enumerate(load.emit(b, b.cast("ptrtoint", pointer, "i32"))):
+        for matrix, word in enumerate(load.emit(access.ctx.b, place)):
             yield tuple(plan.registers(matrix, group)), word
 
 
@@ -215,6 +213,11 @@ def linear(b: Builder, number: Val, contributions: list[tuple[int, int]]) -> Val
     return out
 
 
+def shared_base(ctx: Context) -> Val:
+    """The address of shared memory as a 32-bit number."""
+    return ctx.once("shared memory", lambda b: b.cast("ptrtoint", Val(SPACE, 0, SYMBOL), "i32"))
+
+
 class SharedAccess:
     """A thread's accesses to a whole buffer in one layout: vectors of registers and their addresses.
 
@@ -235,8 +238,7 @@ class SharedAccess:
         self.bytes = self.size * self.vector
         threads = [*self.offsets.lane, *[0] * (LANE_BITS - len(self.offsets.lane)), *self.offsets.warp]
         contributions = [(bit, o * self.size) for bit, o in enumerate(threads)]
-        key = ("shared thread offset", tuple(contributions))
-        thread = ctx.once(key, lambda b: linear(b, ctx.tid, contributions))
+        thread = ctx.once(("shared offset", tuple(contributions)), lambda b: linear(b, ctx.tid, contributions))
         self.moving = 0
         for _, part in contributions:
             self.moving |= part
@@ -247,27 +249,28 @@ class SharedAccess:
         elif at is not None:
             self.moving, self.base = -1, ctx.b.xor(thread, at)  # any bit may be set
         self.slot = slot
-        self.variants: dict[int, Val] = {}
 
-    def vectors(self) -> Iterator[tuple[list[int], Val]]:
-        """(registers, address) of each access; the registers in the order of the addresses."""
+    def vectors(self, numbers: bool = False) -> Iterator[tuple[list[int], Val]]:
+        """(registers, address) of each access; the registers in the order of the addresses, which are 32-bit `numbers`
+        where an instruction takes those."""
         bases = self.offsets.register
         within = span([1 << bit for bit in self.vector_bits])
         chooses = within[-1]
         for register in range(1 << len(bases)):
             if register & chooses == 0:
-                yield [register | k for k in within], self._pointer(combine(bases, register) * self.size)
+                yield [register | k for k in within], self._address(combine(bases, register) * self.size, numbers)
 
     def number_of(self, register: int) -> Val:
         """The address of one register's element as a 32-bit number."""
-        return self.ctx.b.cast("ptrtoint", self._pointer(combine(self.offsets.register, register) * self.size), "i32")
+        return self._address(combine(self.offsets.register, register) * self.size, True)
 
-    def _pointer(self, offset: int) -> Val:
+    def _address(self, offset: int, number: bool) -> Val:
         b = self.ctx.b
         offset ^= self.fixed
         mixed = offset & self.moving
-        if mixed not in self.variants:
-            start = b.xor(self.base, mixed)
-            start = start if self.slot is None else b.add(start, self.slot)
-            self.variants[mixed] = b.gep(Val(SPACE, 0, SYMBOL), start)
-        return b.gep(self.variants[mixed], (offset ^ mixed) + self.ref.offset)
+        start = b.xor(self.base, mixed)
+        start = start if self.slot is None else b.add(start, self.slot)
+        rest = (offset ^ mixed) + self.ref.offset
+        if number:
+            return b.add(b.add(shared_base(self.ctx), start), rest)
+        return b.gep(b.gep(Val(SPACE, 0, SYMBOL), start), rest)

@@ -126,8 +126,7 @@ def matrix_of(type_: SharedType, k_axis: int) -> Matrix:
     [inner] = [i for i, part in enumerate(type_.layout.bases(OFFSET)[0]) if part]
     dense = bulk_layout(type_.shape, inner, size)
     assert type_.layout in (dense, in_order_of_sums(dense, inner)), f"tensor cores cannot read {type_.layout}"
-    row = min(128, type_.shape[inner] * size)
-    return Matrix(row, type_.shape[1 - inner], inner != k_axis, size)
+    return Matrix(min(128, type_.shape[inner] * size), type_.shape[1 - inner], inner != k_axis, size)
 
 
 @lower(ops.Wgmma)
@@ -212,8 +211,7 @@ def _descriptor(ctx: Context, value: Value, matrix: Matrix, first: Val, part: in
             start = b.add(start, b.mul(b.and_(first, step - 1), matrix.element_bytes))
     if ctx.function.plan.cluster > 1:
         start = b.and_(start, _ADDRESS)
-    low = b.cast("zext", b.lshr(start, log2(UNIT)), "i64")
-    return b.or_(low, matrix.fields)
+    return b.or_(b.cast("zext", b.lshr(start, log2(UNIT)), "i64"), matrix.fields)
 
 
 def _fragments(ctx: Context, op: ops.Wgmma) -> list[list[list[Val]]]:

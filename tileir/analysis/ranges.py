@@ -78,12 +78,25 @@ def multiply(a: IntFact, b: IntFact, dtype: DType) -> IntFact:
     return fit(min(corners), max(corners), a.divisor * b.divisor, dtype)
 
 
+def least(divisor: IntFact) -> int:
+    """What the backend divides by in place of 0: a number that divides the others. The interpreter gives 0."""
+    return divisor.divisor if 0 < divisor.divisor < 1 << 31 else 1
+
+
+def _ends(b: IntFact) -> list[int]:
+    """The divisors between which all others lie, on either side of 0."""
+    step = least(b)
+    if not b.low <= 0 <= b.high:
+        return [b.low, b.high]
+    return [step, max(step, b.high)] + ([-step, b.low] if b.low < 0 else [])
+
+
 def _quotient(divide: Callable[[int, int], int]) -> Callable[[IntFact, IntFact, DType], IntFact]:
     def rule(a: IntFact, b: IntFact, dtype: DType) -> IntFact:
+        corners = [divide(x, y) for x in (a.low, a.high) for y in _ends(b)]
         if b.low <= 0 <= b.high:
-            return top(dtype)
-        corners = [divide(x, y) for x in (a.low, a.high) for y in (b.low, b.high)]
-        exact = b.constant is not None and a.divisible_by(abs(b.low))
+            corners += [0, 1]  # what the interpreter gives for 0
+        exact = b.constant and a.divisible_by(abs(b.low))
         return fit(min(corners), max(corners), a.divisor // abs(b.low) if exact else 1, dtype)
 
     return rule
@@ -94,16 +107,14 @@ cdiv = _quotient(lambda x, y: -(-x // y))
 
 
 def mod(a: IntFact, b: IntFact, dtype: DType) -> IntFact:
-    if b.low <= 0 <= b.high:
-        return top(dtype)
     if (b.low > 0 and a.low >= 0 and a.high < b.low) or (b.high < 0 and b.high < a.low and a.high <= 0):
         return a
-    divisor = math.gcd(a.divisor, b.divisor)
-    if b.constant is not None and a.divisible_by(abs(b.low)):
+    if b.constant and a.divisible_by(abs(b.low)):
         return exactly(0)
-    if b.low > 0:
-        return fit(0, min(a.high, b.high - 1) if a.low >= 0 else b.high - 1, divisor, dtype)
-    return fit(b.low + 1, 0, divisor, dtype)
+    ends = _ends(b)
+    low, high = min(0, min(ends) + 1), max(0, max(ends) - 1)
+    return fit(max(low, a.low) if a.high <= 0 else low, min(high, a.high) if a.low >= 0 else high,
+               math.gcd(a.divisor, b.divisor), dtype)
 
 
 def minimum(a: IntFact, b: IntFact, dtype: DType) -> IntFact:

@@ -41,9 +41,7 @@ def make_folds_warp_local(c: Compilation) -> Preserved:
     return rewrite_kinds(c, {Fold: lambda rewriter, op: _place(rewriter, op, c.plan.warps, known)})
 
 
-def _place(
-    rewriter: Rewriter, op: Fold, warps: int, known: MutableMapping[tuple[Block, Value, Layout], Value],
-) -> None:
+def _place(rewriter: Rewriter, op: Fold, warps: int, known: MutableMapping[tuple[Block, Value, Layout], Value]) -> None:
     def once(value: Value, layout: Layout) -> Value:
         key = rewriter.block, value, layout
         if key not in known:

@@ -64,13 +64,14 @@ def test_coordinates_beyond_32_bits_are_clamped(monkeypatch: pytest.MonkeyPatch)
     """index * step of any index could wrap around into the array; that of a block's number cannot."""
     text = copy_text("bf16", (64, 64), (0, 1), 1)
 
-    def selects(index: str) -> int:
+    def clamps(index: str, elem: str = "i32") -> int:
         changed = text.replace("%slot:", f"%k: {index}\n  %slot:").replace("(%i, %j)", "(%i, %k)")
-        return lowered(changed, TARGET, monkeypatch).llvm_text.count("= select ")
+        return lowered(changed, TARGET, monkeypatch).llvm_text.count(f"= call {elem} @llvm.sm")
 
-    assert selects("i32 = sub(lhs=%1, rhs=%i)") == 0
-    assert selects("i32 = mul(lhs=%j, rhs=%j)") == 2
-    assert selects("i32 = extent(array=%a, axis=0)") == 1  # never negative
-    before, after = (lowered(t, TARGET, monkeypatch).llvm_text.count("call i64 @llvm.smax") for t in (
-        text, text.replace("%slot:", "%k: i64 = cast(src=%j, dtype=i64)\n  %slot:").replace("(%i, %j)", "(%i, %k)")))
-    assert after == before + 1
+    assert clamps("i32 = sub(lhs=%1, rhs=%i)") == 0
+    assert clamps("i32 = mul(lhs=%j, rhs=%j)") == 2
+    assert clamps("i32 = extent(array=%a, axis=0)") == 1  # never negative
+    few = "i64 = cast(src=%j, dtype=i64)"
+    assert clamps(few) == 0 and clamps(few, "i64") == clamps("i32 = constant(value=0, type=tile<i32>)", "i64")
+    wide = "i64 = constant(value=8589934592, type=tile<i64>)"
+    assert clamps(wide, "i64") == clamps(few, "i64") + 2

@@ -89,6 +89,33 @@ def test_from_float8(source, target) -> None:
     compare(elementwise("from8", [source], [one(convert.Cast, dtype=d) for d in dtypes]), target)
 
 
+@pytest.mark.parametrize("dtype, most", [("i32", (1 << 31) - 1), ("i16", (1 << 15) - 1), ("i64", (1 << 63) - 1)])
+def test_quotients_of_what_is_never_negative(dtype: str, most: int) -> None:
+    """They are divided as unsigned numbers; those of other numbers by a power of two are shifts."""
+    constants = {"most": most, "seven": 7, "eight": 8, "three": 3}
+    lines = [f"  %{name}: tile<256x{dtype}> = constant(value={n}, type=tile<256x{dtype}>)"
+             for name, n in constants.items()]
+    for name in ("in0", "in1"):
+        lines.append(f"  %t{name}: tile<256x{dtype}> = load(array=%{name}, index=(%i), steps=(256), order=(0), "
+                     f"shape=(256))")
+    lines += [f"  %{name}: tile<256x{dtype}> = and(lhs=%t{array}, rhs=%{mask})"
+              for name, array, mask in (("x", "in0", "most"), ("y", "in1", "most"), ("z", "in1", "seven"))]
+    pairs = [(x, y) for x in ("x", "tin0") for y in ("y", "z", "eight", "three")]
+    made = [(word, x, y) for word in ("floordiv", "cdiv", "mod") for x, y in pairs]
+    for number, (word, x, y) in enumerate(made):
+        lines += [f"  %r{number}: tile<256x{dtype}> = {word}(lhs=%{x}, rhs=%{y})",
+                  f"  store(array=%out{number}, index=(%i), value=%r{number}, steps=(256), order=(0))"]
+    arrays = ", ".join(f"%{name}: array<?x{dtype}, strides=1>" for name in (
+        "in0", "in1", *(f"out{n}" for n in range(len(made)))))
+    body = "\n".join(["  %i: i32 = block_id(axis=0)", *lines, "  return()"])
+
+    def odd(inputs: list[np.ndarray]) -> None:
+        inputs[1][:] |= 1
+        inputs[0][:2] = inputs[1][:2] = most, 1
+
+    compare(parse(f"func @quotients({arrays}) {{\n{body}\n}}"), "sm_80", odd)
+
+
 def test_powers_whose_exponent_is_known() -> None:
     @tw.tile_kernel
     def kernel(x, out):

@@ -187,7 +187,7 @@ DEFECTS: dict[str, tuple[str, str, str | Callable[[re.Match[str]], str], int]] =
     "registers of a fragment exchanged": ("product", r'("ldmatrix[^"]* \{)\$0, \$1', r"\1$1, $0", 0),
     "registers of a product exchanged": (
         "product", rf"(mma\.sync.*\()(i32 {NUMBER}), (i32 {NUMBER})", r"\1\3, \2", 0),
-    "the same step of k twice": ("product", rf"(xor i32 {NUMBER}), 32$", r"\1, 0", 2),
+    "the same step of k twice": ("product", rf"(xor i32 {NUMBER}), 32$", r"\1, 0", 1),
     "copies of a product go to the slot that is read": ("product", rf"add i32 ({NUMBER}), 3$", r"add i32 \1, 4", 1),
     "one group of a product too many in flight": ("product", r"wait_group 2;", "wait_group 3;", 0),
     "the accumulator of another tile": ("product", MMA, other_accumulator, 1),
