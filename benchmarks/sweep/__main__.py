@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.sweep.baseline import compare
 from benchmarks.sweep.cases import Case, cases, sample
 from benchmarks.sweep.compile import FAILED, OK, SLOW, Result
 from benchmarks.sweep.workers import run
@@ -50,8 +51,8 @@ def main(argv: Sequence[str]) -> int:
             if result.status in DEFECTS:
                 print(f"{result.number}: {result.name}\n    {result.message[:400]}", flush=True)
     results = [done[case.number] for case in chosen]
-    worse = compare(results, read(options.baseline)) if options.baseline else []
-    print("\n".join([*summary(results), *worse]))
+    lines, worse = compare(results, read(options.baseline) if options.baseline else {})
+    print("\n".join([*summary(results), *lines]))
     return 1 if worse or any(r.status in DEFECTS for r in results) else 0
 
 
@@ -88,19 +89,6 @@ def summary(results: Sequence[Result]) -> list[str]:
             lines.append(f"  {r.number}: {r.name}: {'; '.join(notes)}")
     seconds = sum(r.compiling + r.assembling for r in results)
     return [*lines, f"{seconds:.0f} s of processor time, {sum(r.assembling for r in results):.0f} s of it in ptxas"]
-
-
-def compare(results: Sequence[Result], before: dict[int, Result]) -> list[str]:
-    """What compiled before, and now fails, or went down a rung without having spilled or serialised wgmma."""
-    worse = []
-    for now in results:
-        was = before.get(now.number)
-        if was is None or was.status != OK:
-            continue
-        clean = not was.spills and not was.serialised
-        if now.status != OK or (clean and (now.rungs or now.ptx != was.ptx)):
-            worse.append(f"  {now.number}: {now.name}: compiled before, now {now.status}, {'; '.join(now.rungs)}")
-    return [f"{len(worse)} combinations are not as in the baseline", *worse] if worse else []
 
 
 if __name__ == "__main__":

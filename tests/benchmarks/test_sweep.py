@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from benchmarks.sweep import kernels
-from benchmarks.sweep.__main__ import compare, summary
+from benchmarks.sweep import baseline, kernels
+from benchmarks.sweep.__main__ import summary
 from benchmarks.sweep.cases import FAMILIES, FIRST, cases, sample
 from benchmarks.sweep.compile import FAILED, OK, SLOW, TOO_LARGE, Result
 from benchmarks.sweep.references import OUT, can_run, error, grid, inputs
@@ -56,12 +56,27 @@ def test_cases_come_again() -> None:
     assert sorted(c.number for c in again) == sorted(c.number for c in found[1:])
 
 
-def test_what_got_worse_is_said() -> None:
-    was = Result(7, "gemm", "gemm", "sm_80", OK, ptx="a")
-    assert compare([was], {7: was}) == []
-    for now in (replace(was, ptx="b"), replace(was, rungs=("lower",)), replace(was, status=FAILED)):
-        assert len(compare([now], {7: was})) == 2
-    assert compare([replace(was, ptx="b", rungs=("fewer",))], {7: replace(was, spills=8)}) == [], "it spilled before"
+def test_what_became_of_a_baseline_is_said() -> None:
+    """Case 149 asks for three CTAs on an SM."""
+    case = next(c for c in cases() if c.hints.get("occupancy") == 3)
+    was = Result(case.number, case.name, case.family, "sm_120a", OK, registers=168, threads=128)
+    low = "occupancy=3 lowered to 2: ptxas would spill 8 bytes"
+    full = replace(was, registers=255)  # two CTAs
+    for before, now, kind in (
+        (was, was, None), (was, replace(was, status=FAILED), baseline.GONE),
+        (was, replace(was, spills=8), baseline.SPILLS),
+        (was, replace(was, rungs=("no loop is split: spills",)), baseline.BACK),
+        (was, replace(full, rungs=(low,)), baseline.FEWER), (full, replace(full, rungs=(low,)), baseline.NOT_HAD),
+        (was, replace(was, rungs=("4 warps in place of 8: spills",)), baseline.SAME_THREADS),
+        (was, replace(was, registers=64, threads=256, rungs=("8 warps in place of 4: spills",)), baseline.OTHER),
+    ):
+        assert baseline.change(before, now, case) == kind
+        lines, worse = baseline.compare([now], {case.number: before})
+        assert worse == (kind in baseline.WORSE) and (kind is None) == (len(lines) == 1)
+        assert sum(case.name in line for line in lines) == worse
+    assert baseline.compare([replace(was, rungs=("fewer",))], {case.number: replace(was, spills=8)}) == (
+        ["0 combinations compiled without spills in the baseline; of these"], False)
+    assert baseline.compare([was], {}) == ([], False)
 
 
 @pytest.mark.parametrize("kernel", sorted({c.kernel for c in cases() if can_run(c)}))
