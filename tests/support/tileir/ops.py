@@ -144,6 +144,8 @@ class Ops(Operands):
         if old:
             places = source.type.with_dtype(self.rng.choice([dt.int32, dt.int64, dt.uint8]))
             choices.append(lambda: shape.Take(src=source, index=self.of(places), axis=self.rng.randrange(len(old))))
+        if old and source.type.dtype is dt.int32:
+            choices.append(lambda: reduce.Histogram(src=source, bins=self.rng.choice([4, 8])))
         if old and source.type.size <= 16:
             choices.append(lambda: shape.Cat(lhs=source, rhs=self.of(source.type), axis=self.rng.randrange(len(old))))
             if all(n == 2 * m for n, m in zip(old, half, strict=True)):
