@@ -101,10 +101,11 @@ class SharedRegion(Region):
 
 
 def slot_of(op: Any, low: Lowering) -> Callable[[Regs], Any]:
-    """The slot of a ring that an op accesses, (slot + ahead) % copies; None for a single buffer."""
-    if op.slot is None:
+    """The slot of a ring that an op accesses, (slot + ahead) % copies; None for a single buffer, a ring of one slot."""
+    copies = op.buffer.type.copies
+    if copies == 1:
         return lambda regs: None
-    place, ahead, copies = low.slot(op.slot), getattr(op, "ahead", 0), op.buffer.type.copies
+    place, ahead = low.slot(op.slot), getattr(op, "ahead", 0)
     return lambda regs: (np.asarray(regs[place], np.int64) + ahead) % copies
 
 

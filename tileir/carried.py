@@ -9,10 +9,13 @@ from tilewright.tileir.ops.control import Condition, For, If, While, Yield
 from tilewright.tileir.types import Type
 
 Loop = For | While
+Region = Loop | Function
 
 
-def body_of(loop: Loop) -> Block:
-    """The loop body; the condition of a while loop is in another block."""
+def body_of(loop: Region) -> Block:
+    """The body of a loop or function; the condition of a while loop is in another block."""
+    if isinstance(loop, Function):
+        return loop.body
     return loop.loop if isinstance(loop, For) else loop.after
 
 

@@ -18,7 +18,7 @@ def share_in_cluster(unit: Unit, channels: Sequence[Channel]) -> list[Decision]:
     names, ctas = [], unit.function.plan.cluster
     for channel in channels if ctas > 1 else ():
         for transfer in channel.transfers:
-            if alike(transfer.load.index, unit, ctas) and has_parts(transfer, ctas):
+            if alike(transfer.load.index, unit, ctas) and has_parts(transfer, ctas) and not channel.once:
                 transfer.ctas = channel.ring.ctas = ctas
                 names.append(transfer.name)
     return [decisions.multicast(dict.fromkeys(names), ctas)] if names else []

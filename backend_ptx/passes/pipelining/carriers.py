@@ -49,8 +49,8 @@ class Tma(Carrier):
     Before the copy of an array of a list stands the `tma_acquire` of its tensor map: acquire_once.py says how often.
 
     If MMAs are outstanding at the end of an iteration, the next one releases its slot, after the first wait that covers
-    them or at its end, and a release after the loop frees that of the last one. The IR is one program in order;
-    tileir/passes/project.py splits it by role.
+    them or at its end, and a release after the loop frees that of the last one. A slot that is filled once is never
+    released. The IR is one program in order; tileir/passes/project.py splits it by role.
     """
 
     guarded = True
@@ -65,7 +65,8 @@ class Tma(Carrier):
         words = SharedType(int64, (), self.ring.slots)
         self.ring.full, self.ring.empty = (b.value(SharedAlloc(type=words), name) for name in ("full", "empty"))
         b.emit(MbarrierInit(barriers=self.ring.full, count=1))
-        b.emit(MbarrierInit(barriers=self.ring.empty, count=self.warps * self.ring.ctas))
+        if not self.channel.once:
+            b.emit(MbarrierInit(barriers=self.ring.empty, count=self.warps * self.ring.ctas))
 
     def acquire(self, b: Builder, at: Position) -> None:
         assert at.parity is not None
@@ -77,7 +78,8 @@ class Tma(Carrier):
         if in_list(load.array):
             b.emit(TmaAcquire(array=root_of(load.array), active=None))
         if not self.announced:
-            self.acquire(b, at)
+            if not self.channel.once:
+                self.acquire(b, at)
             b.emit(MbarrierExpect(barriers=ring.full, slot=at.slot, bytes=ring.bytes))
             self.announced = True
         b.emit(TmaLoad(
@@ -94,7 +96,7 @@ class Tma(Carrier):
         b.emit(MbarrierWait(barriers=self.ring.full, slot=at.slot, parity=at.parity, again=again))
 
     def behind(self, b: Builder, op: Op, at: Position) -> None:
-        if op is self.channel.release:
+        if op is self.channel.release and not self.channel.once:
             self._free(b, at.slot)
             self.read_by_threads = False
         elif op is self.covering:
@@ -180,9 +182,8 @@ class AsyncCopies(Carrier):
 
     def begin(self, b: Builder, at: Position) -> None:
         b.emit(AsyncWait(pending=self.channel.ahead - 1))
-        if self.channel.late:
-            b.extend(proxy_fences(CP_ASYNC, self.products))
-        else:
+        b.extend(proxy_fences(CP_ASYNC, self.products))
+        if not self.channel.late:
             self._later(b, at)
 
     def behind(self, b: Builder, op: Op, at: Position) -> None:
@@ -192,8 +193,7 @@ class AsyncCopies(Carrier):
             b.extend(waits_for(self.products, len(self.products)))
 
     def after(self, b: Builder, at: Position, following: Sequence[Op]) -> int:
-        if self.channel.late:
-            b.extend(waits_for(self.products))
+        b.extend(waits_for(self.products))
         b.emit(AsyncWait())
         return 0
 

@@ -51,10 +51,10 @@ WIDE = 16
 
 
 def slots_that_fit(appetite: Appetite, room: int, size: int, hints: Sequence[int] = (), most: int | None = None) -> int:
-    """Slots of `size` bytes in `room`, never more than `most`; 1 if these make no ring."""
+    """Slots of `size` bytes in `room`, never more than `most`; 0 if these make no ring."""
     wanted = min(max(hints), appetite.most) if hints else appetite.usual
     slots = min(max(appetite.least, wanted if most is None else min(wanted, most)), room // size)
-    return slots if appetite.least <= min(slots, appetite.most) else 1
+    return slots if appetite.least <= min(slots, appetite.most) else 0
 
 
 class Depths:
@@ -62,9 +62,7 @@ class Depths:
     give the decision."""
 
     def __init__(self, c: Compilation) -> None:
-        self.c = c
-        self.function = c.function
-        self.target = c.target
+        self.c, self.function, self.target = c, c.function, c.target
         self.gone = set[Op]()  # what carried transfers replace
         self.rings: list[Ring] = []
 
@@ -82,21 +80,22 @@ class Depths:
     # ---- TMA: rings of the kernel ------------------------------------------------------------------------------------
 
     def of_kernel(self, rings: Sequence[Ring], filled: Collection[Op]) -> Decision:
-        """As many slots as fit for all rings. Those of loops around the others' have two, where these keep as many as
-        without them, or ENOUGH. `filled`: the operands that threads stage into slots of the remaining memory."""
-        inner = [ring for ring in rings if multiplies(ring.channels[0].loop)]
-        outer = [ring for ring in rings if ring not in inner]
+        """As many slots as fit for all rings. Those of loops around the others' have two, and what is filled once has
+        one, where these keep as many as without them, or ENOUGH. `filled`: the operands that threads stage into slots
+        of the remaining memory."""
+        inner = [ring for ring in rings if multiplies(ring.channels[0].region)]
+        outer = {ring: 1 if ring.channels[0].once else 2 for ring in rings if ring not in inner}
         room, total = self._room(rings, filled), sum(ring.bytes for ring in inner)
-        taken = 2 * sum(ring.bytes for ring in outer)
+        taken = sum(slots * ring.bytes for ring, slots in outer.items())
         alone = self._room(inner, filled) if outer else room
         if (room - taken) // total < min(ENOUGH, alone // total):
-            room, outer, taken = alone, [], 0
+            room, outer, taken = alone, {}, 0
         for ring in inner:
             ring.slots = slots_that_fit(self._appetite(TMA_LOAD), room - taken, total, ring.latencies)
-        if all(r.slots == 1 for r in inner):
+        if not any(r.slots for r in inner):
             return decisions.no_rings(room, total)
-        for ring in outer:
-            ring.slots = 2
+        for ring, slots in outer.items():
+            ring.slots = slots
         return decisions.rings([r.slots for r in (*outer, *inner)], room, total)
 
     def _room(self, rings: Sequence[Ring], filled: Collection[Op]) -> int:
@@ -190,7 +189,7 @@ class Depths:
         for ring in dict.fromkeys(channel.ring for channel in channels):
             each = sum(map(buffer_bytes, ring.types))
             ring.slots = slots_that_fit(self._appetite(THREADS), room + each, each)
-            if ring.slots > 1:
+            if ring.slots:
                 room -= (ring.slots - 1) * each
                 made.append(decisions.staged(ring.slots, each, ring.channels[0].loop.span))
         return made

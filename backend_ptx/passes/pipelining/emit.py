@@ -27,7 +27,7 @@ from tilewright.tileir.analysis.facts import Facts
 from tilewright.tileir.analysis.moved import view_of
 from tilewright.tileir.analysis.uses import all_reads, replace_everywhere
 from tilewright.tileir.builder import Builder, Constants
-from tilewright.tileir.carried import Loop, add_results, body_of, carry, hand_on
+from tilewright.tileir.carried import Loop, Region, add_results, body_of, carry, hand_on
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.diagnostics import Span
 from tilewright.tileir.dtypes import int32, uint32
@@ -63,8 +63,7 @@ class Carrier:
     read_by_threads = False  # whether threads have read a slot that is not released, beside what MMAs read of it
 
     def __init__(self, channel: Channel, constants: Constants, known: Facts, warps: int) -> None:
-        self.channel = channel
-        self.ring = channel.ring
+        self.channel, self.ring = channel, channel.ring
         self.constants, self.known, self.warps = constants, known, warps
 
     @property
@@ -115,11 +114,10 @@ class Expander:
     """Rewrites a function for the channels that have got slots."""
 
     def __init__(self, function: Function, carriers: Sequence[Carrier], constants: Constants) -> None:
-        self.function = function
-        self.constants = constants
-        self.of_loop: dict[Op, list[Carrier]] = {}
+        self.function, self.constants = function, constants
+        self.of_loop: dict[Region, list[Carrier]] = {}
         for carrier in carriers:
-            self.of_loop.setdefault(carrier.channel.loop, []).append(carrier)
+            self.of_loop.setdefault(carrier.channel.region, []).append(carrier)
         self.guarded = [c for c in carriers if c.guarded]
 
     def run(self) -> None:
@@ -130,6 +128,8 @@ class Expander:
                     carrier.allocate(self.constants.top)
                 start[carrier.ring] = Position(self.constants(0), self.constants(0))
         ends = self._block(self.function.body, start)
+        for carrier in self.of_loop.get(self.function, ()):
+            self._iterate(carrier, start[carrier.ring])
         body, behind = self.function.body.ops, Builder(Block(), self.function.span)
         for carrier in {c.ring: c for c in self.guarded}.values():
             self._outlast(behind, carrier, ends[carrier.ring])
@@ -143,7 +143,7 @@ class Expander:
         if not op.blocks or not self.guarded:
             return []
         ops = {op, *op.inside()}
-        return list(dict.fromkeys(c.ring for c in self.guarded if c.channel.loop in ops))
+        return list(dict.fromkeys(c.ring for c in self.guarded if c.channel.region in ops))
 
     def _block(self, block: Block, at: Positions) -> Positions:
         """Rewrite a block; the positions at its end."""
@@ -215,9 +215,9 @@ class Expander:
     # ---- one iteration -----------------------------------------------------------------------------------------------
 
     def _iterate(self, carrier: Carrier, at: Position) -> Position:
-        """Rewrite the body of a carrier's loop; the position of the next iteration."""
-        loop = carrier.channel.loop
-        *ops, end = body_of(loop).ops
+        """Rewrite the body of a carrier's region; the position of the next iteration."""
+        block = body_of(carrier.channel.region)
+        *ops, end = block.ops
         b = Builder(Block(), carrier.span)
         body = _Body(carrier, b, at)
         carrier.begin(b, at)
@@ -228,7 +228,7 @@ class Expander:
         carrier.behind(b, end, at)
         carrier.end(b, at)
         following = self._next(b, carrier.ring, at)
-        body_of(loop).ops = [*b.block.ops, end]
+        block.ops = [*b.block.ops, end]
         return following
 
     def _outlast(self, b: Builder, carrier: Carrier, at: Position) -> None:
@@ -252,9 +252,7 @@ class _Body:
     """Rewrite the ops of a body: sources become starts of copies, and reads of slots replace what was loaded."""
 
     def __init__(self, carrier: Carrier, b: Builder, at: Position) -> None:
-        self.carrier = carrier
-        self.b = b
-        self.at = at
+        self.carrier, self.b, self.at = carrier, b, at
         transfers = carrier.channel.transfers
         self.starts: dict[Op, Transfer] = {t.source: t for t in transfers}
         self.held = {op.results[0]: t for t in transfers for op in (*t.stages, *t.conversions, t.source)}

@@ -35,8 +35,8 @@ from tilewright.tileir.analysis.recurrences import find_recurrence
 from tilewright.tileir.analysis.scalars import deciding
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.analysis.uses import only_for
-from tilewright.tileir.carried import Loop, body_of, innermost_loops
-from tilewright.tileir.core import Op, Value
+from tilewright.tileir.carried import Loop, Region, body_of, innermost_loops
+from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.engines import THREADS
 from tilewright.tileir.enums import MemoryOrder, PaddingMode
 from tilewright.tileir.iterations import Iterations
@@ -52,9 +52,9 @@ from tilewright.tileir.plan import Decision
 LEAST_BYTES = 1024
 
 
-def multiplies(loop: Loop) -> bool:
-    """Whether a loop's body starts wgmma."""
-    return any(is_outstanding(op) for op in body_of(loop).ops)
+def multiplies(loop: Region) -> bool:
+    """Whether it is a loop whose body starts wgmma."""
+    return not isinstance(loop, Function) and any(is_outstanding(op) for op in body_of(loop).ops)
 
 
 def brought_loads(unit: Compilation) -> set[Load]:
@@ -86,7 +86,7 @@ def _is_zero(padding: Value) -> bool:
 # ---- operands of wgmma in slots ----------------------------------------------------------------------------------
 
 
-def _stages_of(loop: Loop, value: Value) -> list[Stage]:
+def _stages_of(loop: Region, value: Value) -> list[Stage]:
     """The staged operands in a loop's body that show a tile, its axes at most moved."""
     return [op for op in body_of(loop).ops if isinstance(op, Stage) and source_of(op.src)[0] is value]
 
@@ -118,7 +118,7 @@ def tma_reason(load: Load, unit: Compilation) -> str | None:
     return decisions.FEW_BYTES.format(size) if size < LEAST_BYTES else None
 
 
-def tma_transfer(loop: Loop, load: Load, unit: Compilation) -> Transfer:
+def tma_transfer(loop: Region, load: Load, unit: Compilation) -> Transfer:
     """The transfer by TMA of a load in a loop's body; RefusalError says why there is none."""
     if refused := tma_reason(load, unit):
         raise RefusalError(refused)
@@ -142,7 +142,7 @@ def _is_dense(stage: Stage) -> bool:
     return dense_axis(stage.src) == next(axis for axis, part in enumerate(first) if part)
 
 
-def _stays_inside(loop: Loop, load: Load, unit: Compilation) -> bool:
+def _stays_inside(loop: Region, load: Load, unit: Compilation) -> bool:
     """Whether a tile is an operand of MMAs in loops inside this one, and nothing else. What a team of warps would skip
     of its ring is not that of the others."""
     stages = [s for s in _stages_of(loop, load.result) if _is_dense(s)] if unit.plan.teams == 1 else []
@@ -236,8 +236,8 @@ def _read_by_mmas(loop: Loop, value: Value, unit: Unit) -> list[Stage]:
     return stages if served else []
 
 
-def hides_products(loop: Loop) -> bool:
-    """Whether wgmma stand in branches or loops inside a loop."""
+def hides_products(loop: Region) -> bool:
+    """Whether wgmma stand in branches or loops inside a loop or function."""
     return any(is_outstanding(op) and op not in body_of(loop).ops for op in body_of(loop).walk())
 
 
@@ -251,11 +251,11 @@ def stays(ring: str, source: Source, why: str) -> Decision:
 
 def find_tma(unit: Compilation) -> tuple[list[Channel], list[Decision]]:
     """Loads that TMA may carry, in loops with wgmma, and operands that stay the same in such a loop, in the loop around
-    it. Those whose slots are released at the same op form a channel, and consecutive loops share rings if their tiles
-    fit."""
+    it, or once where none is. Those whose slots are released at the same op form a channel, and consecutive loops share
+    rings if their tiles fit."""
     channels: list[Channel] = []
     refused: list[Decision] = []
-    for loop in (op for op in unit.function.walk() if isinstance(op, (For, While))):
+    for loop in (*(op for op in unit.function.walk() if isinstance(op, (For, While))), unit.function):
         found: dict[Op | None, list[Transfer]] = {}
         for op in body_of(loop).ops if multiplies(loop) or hides_products(loop) else ():
             if not isinstance(op, Load) or not op.shape or not (multiplies(loop) or _stays_inside(loop, op, unit)):
@@ -265,13 +265,15 @@ def find_tma(unit: Compilation) -> tuple[list[Channel], list[Decision]]:
             except RefusalError as why:
                 refused.append(stays("rings", op, str(why)))
             else:
-                found.setdefault(release_point(loop, transfer, unit), []).append(transfer)
+                release = op if isinstance(loop, Function) else release_point(loop, transfer, unit)
+                found.setdefault(release, []).append(transfer)
         if not multiplies(loop):
             found.pop(None, None)  # an iteration does not wait for them
         for release, transfers in found.items():
-            ring = _free_ring(loop, transfers, [c.ring for c in channels], unit)
+            rings = [c.ring for c in channels]
+            ring = Ring() if isinstance(loop, Function) else _free_ring(loop, transfers, rings, unit)
             channels.append(Channel(TMA_LOAD, loop, transfers, release, ring))
-    return channels if any(multiplies(c.loop) for c in channels) else [], refused
+    return channels if any(multiplies(c.region) for c in channels) else [], refused
 
 
 def _free_ring(loop: Loop, transfers: Sequence[Transfer], rings: Sequence[Ring], unit: Unit) -> Ring:

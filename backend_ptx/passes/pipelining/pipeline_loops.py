@@ -108,7 +108,7 @@ class _Choice:
         for channel in channels:
             found = list(channel.transfers)
             self.c.decide(self.depths.of_loop(channel, most_iterations(channel.loop, self.c.facts)))
-            if channel.ring.slots > 1:
+            if channel.ring.slots:
                 left = [t for t in found if t not in channel.transfers]
                 self.c.decide(*(legality.stays("pipeline", t.source, decisions.TOO_LITTLE) for t in left))
         self.c.decide(*refused)
@@ -124,7 +124,7 @@ class _Choice:
 
     def _carry(self, channels: Sequence[Channel]) -> list[Channel]:
         """Keep the channels that have got slots."""
-        kept = [c for c in channels if c.ring.slots > 1]
+        kept = [c for c in channels if c.ring.slots]
         self.depths.carry(kept)
         self.channels += kept
         return kept

@@ -16,8 +16,8 @@ from tilewright.backend_ptx.ops.warpgroup import Stage
 from tilewright.backend_ptx.passes.barriers.hazards import SPARE_SLOTS
 from tilewright.tileir.analysis.neighbours import GatherRun
 from tilewright.tileir.analysis.recurrences import Recurrence
-from tilewright.tileir.carried import Loop
-from tilewright.tileir.core import Op, Value
+from tilewright.tileir.carried import Loop, Region
+from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.dtypes import DType
 from tilewright.tileir.engines import Engine
 from tilewright.tileir.layout import Layout
@@ -104,11 +104,12 @@ class Transfer:
 @dataclass(slots=True, eq=False)
 class Channel:
     """Transfers of a loop that advance through their slots together. `release`: the op after which an iteration's slots
-    are free, None if outstanding MMAs still read them when it ends.
+    are free, None if outstanding MMAs still read them when it ends. Where the region is the function, the one slot is
+    filled once, and not released.
     """
 
     engine: Engine
-    loop: Loop
+    region: Region
     transfers: list[Transfer]
     release: Op | None = None
     ring: Ring = field(default_factory=lambda: Ring())
@@ -116,6 +117,16 @@ class Channel:
 
     def __post_init__(self) -> None:
         self.ring.channels.append(self)
+
+    @property
+    def loop(self) -> Loop:
+        assert not isinstance(self.region, Function)
+        return self.region
+
+    @property
+    def once(self) -> bool:
+        """Whether the slot keeps its tile as long as the kernel runs."""
+        return isinstance(self.region, Function)
 
     @property
     def late(self) -> bool:
@@ -142,7 +153,7 @@ class Ring:
     mbarriers: copies complete on `full`, and readers release slots on `empty`."""
 
     channels: list[Channel] = field(default_factory=list)
-    slots: int = 1
+    slots: int = 0  # none unless they fit
     ctas: int = 1  # CTAs of a cluster that fill its slots together
     buffers: list[Value] = field(default_factory=list)
     full: Value = field(init=False)

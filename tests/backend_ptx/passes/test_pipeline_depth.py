@@ -126,7 +126,7 @@ def test_blocks_that_share_a_multiprocessor() -> None:
 
 
 @pytest.mark.parametrize(("slots", "room", "hints", "most"), [
-    (4, 100, (), None), (3, 39, (), None), (2, 20, (), None), (1, 19, (), None),  # what shared memory holds
+    (4, 100, (), None), (3, 39, (), None), (2, 20, (), None), (0, 19, (), None),  # what shared memory holds
     (6, 100, (6,), None), (8, 100, (3, 9), None), (5, 59, (6,), None),  # what hints ask for, up to the most
     (3, 100, (), 3), (2, 100, (), 1), (3, 100, (8,), 3),  # iterations, but a ring has two slots
 ])
@@ -135,9 +135,9 @@ def test_slots(slots: int, room: int, hints: tuple[int, ...], most: int | None) 
 
 
 def test_an_engine_that_needs_more_slots_gets_none_of_fewer() -> None:
-    assert slots_that_fit(Appetite(5, 8, 3), 29, 10) == 1
+    assert slots_that_fit(Appetite(5, 8, 3), 29, 10) == 0
     assert slots_that_fit(Appetite(5, 8, 3), 30, 10) == 3
-    assert slots_that_fit(Appetite(2, 2, 3), 100, 10) == 1  # a limit below what the engine needs
+    assert slots_that_fit(Appetite(2, 2, 3), 100, 10) == 0  # a limit below what the engine needs
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3])
