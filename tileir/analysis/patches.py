@@ -42,7 +42,7 @@ def patch(unit: Unit, accesses: Iterable[Op], warps: int) -> Layout | None:
         return None
     shape, bytes_ = gathers[0].shape, max(op.result.type.dtype.bytes for op in gathers)
     axes = sorted(reversed(range(len(shape))), key=lambda axis: -max(_width(unit, op, axis) for op in gathers))
-    shared = [_Shared(Gathered(op), _width(unit, op, axes[0])) for op in gathers]
+    shared = [_Shared(Gathered(unit, op), _width(unit, op, axes[0])) for op in gathers]
     others = [axis for axis in axes[1:] if shape[axis] > 1] or axes[1:2]
     orders = [(axes[0], axis, *(a for a in axes[1:] if a != axis)) for axis in others] or [tuple(axes)]
     widths = [1 << bit for bit in range(5) if bytes_ << bit <= WIDEST]

@@ -26,16 +26,16 @@ def blocked(shape: tuple[int, ...], order: tuple[int, ...], vector: int, warps: 
 
 @lru_cache(maxsize=1024)
 def patched(shape: tuple[int, ...], order: tuple[int, ...], vector: int, warps: int) -> Layout:
-    """As `blocked`, but all that a thread holds lies side by side along the first two axes of `order`."""
+    """As `blocked`, but what a thread holds lies side by side along the second axis of `order`, too."""
     bits = index_bits(shape, order)
     count = max(len(bits) - LANE_BITS - log2(warps), 0)
     fast = log2(shape[order[0]])
     inner = min(log2(vector), fast, count)
     register = [*bits[:inner], *bits[fast : fast + count - inner]]
     rest = [bit for bit in bits if bit not in register]
-    register, rest = register + rest[: count - len(register)], rest[count - len(register) :]
-    lane, warp = rest[:LANE_BITS], rest[LANE_BITS:]
-    return distributed(shape, register, lane, warp + [0] * (log2(warps) - len(warp)))
+    lane, rest = rest[:LANE_BITS], rest[LANE_BITS:]
+    warp, rest = rest[: log2(warps)], rest[log2(warps) :]
+    return distributed(shape, register + rest, lane, warp + [0] * (log2(warps) - len(warp)))
 
 
 def row_major(shape: tuple[int, ...], warps: int, vector: int = 1) -> Layout:

@@ -41,6 +41,16 @@ def strided(x, out):
 
 
 @tw.tile_kernel
+def clamped(x, out):
+    """A row that is not above the array is the one that no maximum is taken of."""
+    y, z = places()
+    t = tw.zeros((ROWS, COLUMNS), tw.int32)
+    for d in (-2, -1, 0, 1):
+        t += (5 + d) * tw.gather(x, (tw.minimum(tw.maximum(y + d, 0), x.shape[0] - 1), z))
+    tw.scatter(out, (y, z), t)
+
+
+@tw.tile_kernel
 def other_functions(x, out):
     y, z = places()
     h = x.shape[0]
@@ -80,8 +90,8 @@ def in_a_loop(x, out):
 
 
 @pytest.mark.parametrize(("kernel", "loads"), [
-    (edges, 6), (torus, 5), (strided, 5), (other_functions, 8), (other_paddings, 8), (squares, 8), (in_a_loop, 9),
-    (narrow, 8),
+    (edges, 6), (torus, 5), (strided, 5), (clamped, 7), (other_functions, 8), (other_paddings, 8), (squares, 8),
+    (in_a_loop, 9), (narrow, 8),
 ], ids=lambda p: getattr(p, "__name__", ""))
 def test_loads(kernel: Any, loads: int) -> None:
     """`loads` of each of 128 threads, which have 4 rows of a column where that shares rows."""
@@ -93,6 +103,22 @@ def test_loads(kernel: Any, loads: int) -> None:
     array = tw.spec("i32[?,?]")
     ptx = kernel.ptx(array, array, target="sm_90a")
     assert len(re.findall(r"ld\.global", ptx)) == loads
+
+
+@tw.tile_kernel
+def taps(x, out):
+    z = tw.arange(1024, dtype=tw.int32) + tw.bid(0) * 1024
+    tw.scatter(out, z, sum(tw.gather(x, z + d) for d in (-1, 0, 1, 2)))
+
+
+def test_rows_of_elements() -> None:
+    """Threads have 4 neighbours, twice, and read 3 more beside each; vectors where the array does not end in one."""
+    x = np.random.default_rng(6).integers(-99, 99, 1500).astype(np.int32)
+    out = np.zeros_like(x)
+    taps.simulate((2,), x, out, target="sm_90a")
+    assert (out == np.convolve(np.pad(x, 2), np.ones(4, int), "valid")[1:1501]).all()
+    array = tw.spec("i32[?]")
+    assert len(re.findall(r"ld\.global", taps.ptx(array, array, target="sm_90a"))) == 18
 
 
 @tw.tile_kernel
