@@ -114,6 +114,7 @@ def together(first: int, size: int | None, second: int | None, share: float | No
 LOOPED = Decision("block_loop", "as many CTAs as fit the GPU", "a block's first tiles come while the last is stored")
 LOOPED_BY_LENGTH = Decision("block_loop", "as many CTAs as fit the GPU, each with long and short blocks",
                             "a block's first tiles come while the last is stored")
+LOOPED_TO_COUNT = Decision("block_loop", "as many CTAs as fit the GPU", "each adds what its blocks count once")
 WALKED = Decision("block_walk", "one for every few tiles where these are many", "SMs that have time take more of them")
 TEAMS = Decision("ping_pong", "two teams of warps run a block each", "one stores its block while the other multiplies")
 

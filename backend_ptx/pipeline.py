@@ -84,7 +84,7 @@ PIPELINE: Final[tuple[Pass[Compilation], ...]] = (
 # (earlier, later, reason). A pass that is not in the pipeline constrains nothing.
 ORDER: Final[tuple[Order[Compilation], ...]] = (
     (scale_operands, form_clusters, "CTAs share the operands of the multiply that it makes"),
-    (count_before_adding, assign_layouts, "it makes tiles, which need layouts"),
+    (count_before_adding, loop_over_blocks, "CTAs loop over blocks that only count"),
     (widen_reductions, form_clusters, "CTAs exchange elements of at least 32 bits"),
     (widen_reductions, split_reductions, "a reduction that another one merges has become that one"),
     (order_blocks, split_loops, "the parts of a loop do not show how many iterations it has"),

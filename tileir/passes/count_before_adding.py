@@ -5,9 +5,9 @@
             %1 = atomic_rmw(array=%counts, indices=(%every), mask=%n != 0, value=%n * %one, kind="add", shape=(256))
 
 Updates of one element wait for each other: one for each byte of 67 MB takes 17.3 ms on an H100, 0.17 where tiles of
-4096 are counted. What the elements of a tile add together no other block can tell from one addition after the other, as
-they are in no order; integers wrap to the same sum. The range of the index says how many elements there may be; the old
-elements must be unused.
+4096 are counted, and 0.045 where CTAs add the sum of all that they count (`add_once`). What the elements of a tile add
+together no other block can tell from one addition after the other, as they are in no order; integers wrap to the same
+sum. The range of the index says how many elements there may be; the old elements must be unused.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from tilewright.tileir.ops.arith import Constant, Mul, Ne, Select
 from tilewright.tileir.ops.atomics import AtomicRmw
 from tilewright.tileir.ops.reduce import Histogram
 from tilewright.tileir.ops.shape import Broadcast, Iota
+from tilewright.tileir.passes.add_once import add_once
+from tilewright.tileir.passes.dce import dce
 from tilewright.tileir.passes.shapes import splat_source
 from tilewright.tileir.rewrite import Rewriter, only, rewrite
 from tilewright.tileir.types import TileType
@@ -42,6 +44,10 @@ def count_before_adding(unit: Unit) -> Preserved:
         _count(rewriter, op, found[op], bins[op])
 
     rewrite(unit.function, {AtomicRmw: only(found, count)})
+    unit.forget(NONE)
+    if add_once(unit):
+        unit.forget(NONE)
+        dce(unit)
     return NONE
 
 

@@ -45,6 +45,7 @@ from tilewright.tileir.ops import arith
 from tilewright.tileir.ops.arrays import BlockId, LaunchedBlock, LaunchedBlocks, NumBlocks
 from tilewright.tileir.ops.control import For, If, Yield
 from tilewright.tileir.ops.convert import Cast
+from tilewright.tileir.passes.add_once import add_once
 from tilewright.tileir.passes.cse import cse
 from tilewright.tileir.passes.dce import dce
 from tilewright.tileir.passes.licm import licm
@@ -87,6 +88,10 @@ def walk_grid(unit: Unit, falling: bool = False) -> None:
     for tidy in (licm, cse, dce):
         unit.forget(NONE)
         tidy(unit)
+    unit.forget(NONE)
+    if add_once(unit):
+        unit.forget(NONE)
+        dce(unit)
     unit.forget(NONE)
     _sink(unit, body)
     unit.forget(NONE)

@@ -1,6 +1,7 @@
 """Run the blocks of a grid as iterations of as many CTAs as fit the GPU, where products add up tiles from rings, or
 multiply what threads compute of them: the producer then fills the rings for the next block while this one is stored,
-and no block waits for its first tiles. The rewriting is that of `walk_grid`."""
+and no block waits for its first tiles. Where blocks only count, each CTA adds the counts of its blocks once. The
+rewriting is that of `walk_grid`."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from tilewright.backend_ptx.resources.pipes import TENSOR, bounds, takes_longer_
 from tilewright.tileir.analysis.accumulation import only_adds_up
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.ops.memory import Scatter
+from tilewright.tileir.passes.add_once import only_counts
 from tilewright.tileir.passes.walk_grid import walk_grid
 
 # Elements of rows from whose multiples on TMA brings a line of 128 bytes in one request. In two, it takes longer than
@@ -25,11 +27,13 @@ WHOLE_LINES = 16
 def loop_over_blocks(c: Compilation) -> Preserved:
     """After `form_clusters`, whose CTAs share a block, and `select_instructions`."""
     allowed, falling = c.function.switches.loop_over_blocks and c.limits.loop_over_blocks, c.plan.falling
-    if not (allowed and c.plan.cluster == 1 and _pays(c)):
+    counts = only_counts(c)
+    if not (allowed and c.plan.cluster == 1 and (counts or _pays(c))):
         return group_blocks(c) if falling else ALL
     walk_grid(c, falling)
     c.plan.looped = True
-    c.decide(decisions.LOOPED_BY_LENGTH if falling else decisions.LOOPED)
+    long = decisions.LOOPED_BY_LENGTH if falling else decisions.LOOPED
+    c.decide(decisions.LOOPED_TO_COUNT if counts else long)
     return NONE
 
 

@@ -242,7 +242,7 @@ def _run_in_turns(c: Compilation, warps: Warps) -> bool:
         return False
     loops = {op: c.around(op) for op in c.function.walk() if isinstance(op, Product)}
     words = sum(op.acc.type.size for op in loops)
-    return TEAMS * words <= c.target.registers_per_sm // 2 and all(
+    return bool(loops) and TEAMS * words <= c.target.registers_per_sm // 2 and all(
         len(around) == 2 and _counts_up(c, around[0]) for around in loops.values()) and (
         _turns_pay(c, list(loops), warps.number > USUAL))
 

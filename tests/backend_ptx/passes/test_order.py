@@ -154,7 +154,7 @@ UNSEEN = {
     ("assign_layouts", "share_elements"), ("share_elements", "pipeline_loops"), ("insert_barriers", "await_grids"),
     ("split_reductions", "relieve_pressure"), ("pipeline_loops", "spill_tiles"), ("insert_barriers", "pack_blocks"),
     ("split_stores", "load_before_loops"), ("load_before_loops", "pipeline_loops"),
-    ("split_loops", "join_loops"),
+    ("split_loops", "join_loops"), ("count_before_adding", "loop_over_blocks"),
 }
 
 
