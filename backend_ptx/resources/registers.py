@@ -16,6 +16,7 @@ from collections.abc import Collection, Iterator, Sequence
 from tilewright.backend_ptx.ops.arith import DivideBy
 from tilewright.backend_ptx.ops.layout import KeepRegisters
 from tilewright.backend_ptx.ops.matmul import Product
+from tilewright.tileir.analysis.held_tiles import held
 from tilewright.tileir.analysis.live import held_by_outstanding, live_ranges, taken
 from tilewright.tileir.analysis.places import late_loads
 from tilewright.tileir.analysis.recomputation import is_widening, recomputation
@@ -171,6 +172,11 @@ def is_long(value: Value) -> bool:
 def computed_again(value: Value) -> Sequence[Op]:
     """The ops that compute a wide tile from a narrow one; none where it is kept."""
     return recomputation(value, lambda op: isinstance(op, KeepRegisters) or is_dear(op), is_uniform)
+
+
+def narrowed(value: Value) -> tuple[Value, int]:
+    """`held`: of a tile that is rematerialised from a narrow one, that one."""
+    return held(next((op.operands[0] for op in computed_again(value) if is_widening(op)), value))
 
 
 def is_dear(op: Op) -> bool:

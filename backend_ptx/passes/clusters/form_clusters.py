@@ -32,7 +32,6 @@ the largest reduced tile, or if a row in a loop leaves no room for a second CTA 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
@@ -40,19 +39,20 @@ from tilewright.backend_ptx.layouts.warpgroup import LEAST_COLUMNS, ROWS
 from tilewright.backend_ptx.ops.cluster import ClusterGather
 from tilewright.backend_ptx.ops.units import units_of
 from tilewright.backend_ptx.passes.matmul.choice import warpgroup_kind
-from tilewright.backend_ptx.resources.occupancy import AIM, shared_of_cta
-from tilewright.backend_ptx.resources.registers import REGISTER_BYTES
+from tilewright.backend_ptx.resources.occupancy import AIM, FEW_WARPS, shared_of_cta
+from tilewright.backend_ptx.resources.registers import OTHER, REGISTER_BYTES, narrowed
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.axes import Axes, Node
 from tilewright.tileir.analysis.held_tiles import crossing_bytes, held
 from tilewright.tileir.analysis.neighbours import moves_elements
+from tilewright.tileir.analysis.rows import Row, rows_of
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
+from tilewright.tileir.analysis.uses import viewed
 from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.layouts.flat import log2
 from tilewright.tileir.ops.fold import ScanWith
 from tilewright.tileir.ops.matmul import Mma
 from tilewright.tileir.ops.memory import Load
-from tilewright.tileir.ops.reduce import Reduction
 from tilewright.tileir.passes.cut_tiles import Disorder, cut_tiles, disorder, unshare
 
 # The hardware's limit for clusters that every GPU can place (CUDA programming guide, "Thread Block Clusters").
@@ -65,40 +65,25 @@ WORDS = 32768
 # 0.58, 0.73, of 10001 by 1 and 2 0.76, 0.71; RMS norm 0.64, 0.73, 0.80; 0.78, 0.68, 0.78; 0.84, 0.72; running sums of
 # 65536 columns by 4 and 8 0.97, 0.99, of float32 0.89, 0.99, of 32768 of float32 by 2 and 4 0.96, 0.99.
 WORDS_SHORT = 8192
-# Rows in a loop: the slots of a ring with which two CTAs hide what each waits for, and the most CTAs that share a row
-# for that. Softmax of 32768 and 65536 bfloat16 columns on an H100: 1.01 and 0.99 of the rate without a loop, with three
-# slots of 32 KiB; 0.99 and 0.97 with 64 KiB, spilled, where no ring fits.
-SLOTS, MOST_FOR_TWO = 3, 4
+# Rows in a loop: slots of a ring with which two CTAs hide what each waits for, and elements in a thread. Softmax of
+# 32768 and 65536 bfloat16 columns on an H100: 1.01 and 0.99 of the rate without a loop, with three slots of 32 KiB;
+# 0.99 and 0.97 with 64 KiB, spilled, where no ring fits. Layer norm of them 0.945 and 0.92 of a copy's rate with its
+# weights in registers, 0.92 and 0.90 where each iteration loads them; of 32768 float32 ones 0.94 and 0.96.
+SLOTS, OF_ROW = 3, 32
 # The most elements that each CTA sends to the others: more cost more time than the cluster saves.
 EXCHANGED = 1024
-
-
-class _Row(NamedTuple):
-    """A tile that is reduced or scanned along axes, and how many elements the CTAs exchange that share one of these."""
-
-    op: Reduction | ScanWith
-    tile: Value
-    axes: tuple[int, ...]
-    elements: int
-
-    @classmethod
-    def of(cls, op: Reduction | ScanWith) -> _Row:
-        if isinstance(op, Reduction):
-            return cls(op, op.src, op.axes, op.result.type.size)
-        tile = op.srcs[0]
-        return cls(op, tile, (op.axis,), len(op.srcs) * tile.type.size // tile.type.shape[op.axis])
 
 
 def form_clusters(c: Compilation) -> Preserved:
     """Changes shapes, so it comes before the passes that read them; after `widen_reductions`."""
     function, target = c.function, c.target
     products = [op for op in function.walk() if isinstance(op, Mma)]
-    rows = [_Row.of(op) for op in function.walk() if isinstance(op, (Reduction, ScanWith))]
+    rows = rows_of(function)
     wanted: int | None = c.hints.num_ctas
     needed, why = _needed(c, products, rows), decisions.REGISTERS_DO_NOT_HOLD
     if wanted is not None:
         needed, why = min(wanted, MOST), decisions.CTAS_ASKED
-    elif not products and (for_two := _for_two(c, rows)) > needed:
+    elif not products and (for_two := _for_two(c, rows, needed)) > needed:
         needed, why = for_two, decisions.TWO_FIT
     if needed == 1:
         return ALL
@@ -124,7 +109,7 @@ def _told(found: Disorder) -> str:
     return decisions.ACCESSED_IN_TWO_WAYS.format(memory.hint or decisions.AN_ARRAY, op.opcode, op.span.line)
 
 
-def _needed(c: Compilation, products: Sequence[Mma], rows: Sequence[_Row]) -> int:
+def _needed(c: Compilation, products: Sequence[Mma], rows: Sequence[Row]) -> int:
     """How many CTAs hold the largest accumulator, or the largest reduced tile."""
     if not c.target.has_cluster or (products and not all(warpgroup_kind(op, c.target) for op in products)):
         return 1
@@ -139,22 +124,28 @@ def _needed(c: Compilation, products: Sequence[Mma], rows: Sequence[_Row]) -> in
     return min(limit, 1 << (words - 1).bit_length() - log2(most)) if words > most else 1
 
 
-def _for_two(c: Compilation, rows: Sequence[_Row]) -> int:
-    """Into how many CTAs a row that a loop loads and reduces is cut, so that two of them with rings fit an SM; 1 where
-    registers do not hold the tiles of two."""
+def _for_two(c: Compilation, rows: Sequence[Row], needed: int) -> int:
+    """Into how many CTAs a row that a loop loads and reduces is cut, so that two of them with rings fit an SM. Where
+    registers do not hold the tiles of two: so that they do, if weights that stay leave none for rows (of `needed`
+    CTAs), and an SM then has more than FEW_WARPS; else 1."""
     looped = {c.homes[row.op] for row in rows if any(outer.repeats for outer in c.around(row.op))}
     if not c.target.has_cluster or not looped:
         return 1
     loaded = max(sum(op.result.type.bytes for op in block.ops if isinstance(op, Load) and op.latency != 1)
                  for block in looped)
-    parts = -(-loaded * SLOTS // shared_of_cta(AIM, c.target))
-    ctas = 1 << max(0, parts - 1).bit_length()
-    fits = ctas <= MOST_FOR_TWO and crossing_bytes(c.function, held) // ctas <= WORDS * REGISTER_BYTES // AIM
-    return ctas if fits else 1
+    parts = max(1, -(-loaded * SLOTS // shared_of_cta(AIM, c.target)))
+    of_two = WORDS * REGISTER_BYTES // AIM
+    if crossing_bytes(c.function, held) >> (parts - 1).bit_length() > of_two:
+        kept = crossing_bytes(c.function, lambda value: narrowed(viewed(value)))
+        each = OTHER + OF_ROW * kept // (REGISTER_BYTES * max(row.tile.type.size for row in rows))
+        pays = kept > needed * AIM * of_two and c.target.registers_per_sm // (32 * each) > FEW_WARPS
+        parts = -(-kept // of_two) if pays else 1
+    ctas = 1 << (parts - 1).bit_length()
+    return ctas if ctas <= MOST else 1
 
 
 def _cut(
-    function: Function, products: Sequence[Mma], rows: Sequence[_Row], ctas: int, target: Target,
+    function: Function, products: Sequence[Mma], rows: Sequence[Row], ctas: int, target: Target,
 ) -> dict[Value, int] | str:
     """The tiles to cut, each with its axis; or why none can be cut."""
     if not target.has_cluster:
@@ -189,7 +180,7 @@ def _cut_products(axes: Axes, products: Sequence[Mma]) -> dict[Value, int] | str
     return chosen
 
 
-def _cut_rows(axes: Axes, rows: Sequence[_Row]) -> dict[Value, int] | str:
+def _cut_rows(axes: Axes, rows: Sequence[Row]) -> dict[Value, int] | str:
     """Cut the largest reduced tile, along the axis for which CTAs exchange least."""
     largest = max((row.tile for row in rows), key=lambda v: v.type.size)
     long = [axis for axis, length in enumerate(largest.type.shape) if length >= axes.count]
@@ -203,7 +194,7 @@ def _cut_rows(axes: Axes, rows: Sequence[_Row]) -> dict[Value, int] | str:
     return best if count <= EXCHANGED else decisions.TOO_MUCH_TO_EXCHANGE.format(count)
 
 
-def _exchanged(chosen: Mapping[Value, int], rows: Sequence[_Row]) -> int:
+def _exchanged(chosen: Mapping[Value, int], rows: Sequence[Row]) -> int:
     """Elements of results that are partial in each CTA."""
     return sum(row.elements for row in rows if chosen.get(row.tile) in row.axes)
 

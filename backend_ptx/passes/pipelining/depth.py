@@ -15,8 +15,8 @@ from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.ops.engines import CP_ASYNC, TMA_LOAD
 from tilewright.backend_ptx.passes.pipelining.legality import multiplies
 from tilewright.backend_ptx.passes.pipelining.transfers import Channel, Ring, Transfer
-from tilewright.backend_ptx.resources.occupancy import AIM, resident_aim, shared_of_cta
-from tilewright.backend_ptx.resources.registers import live_registers
+from tilewright.backend_ptx.resources.occupancy import AIM, IN_FLIGHT, resident, resident_aim, shared_of_cta
+from tilewright.backend_ptx.resources.registers import OTHER, live_registers
 from tilewright.backend_ptx.resources.shared import buffer_bytes, loop_bytes, other_bytes, staged_bytes
 from tilewright.backend_ptx.targets import KIB
 from tilewright.tileir.analysis.moved import source_of
@@ -42,14 +42,10 @@ APPETITES = {TMA_LOAD: Appetite(6, 8), CP_ASYNC: Appetite(4, 8), THREADS: Appeti
 # Slots for operands that threads gather and that they compute, beside TMA's: the first pair that leaves TMA ENOUGH
 # slots.
 FILLED, ENOUGH = ((4, 3), (3, 3), (3, 2)), 3
-# Copies that only hide latency (no thread needs another's elements) must move at least this much per iteration, or this
-# much in each thread, in whole vectors, and the loop must have this many iterations: otherwise they cost more than they
-# hide.
+# Copies that only hide latency (no thread needs another's elements) must move at least this much per iteration, in
+# whole vectors, and the loop must have this many iterations: otherwise they cost more than they hide. Less is enough,
+# this much in each thread, where occupancy does not hide the latency.
 ENOUGH_BYTES, ENOUGH_EACH = 4 * KIB, 64
-# Bytes of a ring of such copies up to which it has more slots than usual: in grids that leave an SM few CTAs, no others
-# hide the latency. On an H100 sums of 128 rows of 262144 float32 numbers in tiles of 512 take 233 us without a ring, 95
-# with 4 slots and 61 with 8, of 16384 rows of 8192 177, 176 and 175.
-LEAST_RING = 16 * KIB
 ENOUGH_ITERATIONS = 4
 WIDE = 16
 
@@ -126,9 +122,8 @@ class Depths:
         gone = self.gone.union(*((*t.conversions, *t.stages) for t in channel.transfers))
         other = loop_bytes(self.function, body_of(channel.loop), gone) + self._ring_bytes()
         # Else other CTAs hide the latency, as they do without a loop.
-        exchanged = multiplies(channel.loop) or not moves_elements(self.function)
-        channel.transfers = [
-            t for t in channel.transfers if (t.exchanged and exchanged) or self._pays(t, iterations)]
+        ring = multiplies(channel.loop) or not moves_elements(self.function)
+        channel.transfers = [t for t in channel.transfers if (ring and t.exchanged) or self._pays(t, iterations, other)]
         if not channel.transfers:
             return decisions.no_pipeline(decisions.TOO_LITTLE, span)
         least = channel.least
@@ -143,21 +138,23 @@ class Depths:
             other += left.type.bytes * (len(left.conversions) + len(left.stages))  # then through buffers of their own
         return decisions.no_pipeline(decisions.slots_do_not_fit(least, self.target.shared_per_block), span)
 
-    def _pays(self, transfer: Transfer, iterations: int | None) -> bool:
-        """Whether copies that no other thread reads pay."""
+    def _pays(self, transfer: Transfer, iterations: int | None, other: int) -> bool:
+        """Whether copies that no other thread reads pay. `other`: shared memory of each CTA beside them."""
         if transfer.latency is not None:
             return True
         if transfer.width != WIDE or (iterations is not None and iterations < ENOUGH_ITERATIONS):
             return False
-        return transfer.type.bytes >= min(ENOUGH_BYTES, ENOUGH_EACH * 32 * self.c.plan.warps)
+        threads = 32 * self.c.plan.warps
+        if transfer.type.bytes >= ENOUGH_BYTES or transfer.type.bytes < ENOUGH_EACH * threads:
+            return transfer.type.bytes >= ENOUGH_BYTES
+        ctas = resident(live_registers(self.function) + OTHER, threads, other, self.target)
+        return ctas * transfer.type.bytes < IN_FLIGHT
 
     def _fit(self, channel: Channel, size: int, iterations: int | None, other: int) -> str:
         """Slots for the transfers of a channel at the highest occupancy that leaves room, and the reason; "" if even
         the lowest leaves none."""
         hints, least = channel.ring.latencies, channel.least
         appetite = self._appetite(CP_ASYNC, least - 2)
-        if not any(t.exchanged for t in channel.transfers):
-            appetite = appetite._replace(usual=max(appetite.usual, min(appetite.most, LEAST_RING // size)))
         free, wanted = (slots_that_fit(appetite, appetite.most * size, size, hints, n) for n in (None, iterations))
         fewest = max(self.c.plan.occupancy, 1)
         registers, threads = live_registers(self.function, body_of(channel.loop)), 32 * self.c.plan.warps

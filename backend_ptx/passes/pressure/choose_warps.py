@@ -17,7 +17,7 @@ from tilewright.backend_ptx.layouts.memory import VECTOR_BYTES
 from tilewright.backend_ptx.ops.matmul import MmaFma, Product, padded
 from tilewright.backend_ptx.resources.occupancy import AIM, IN_FLIGHT, STEP, resident, shared_of_cta
 from tilewright.backend_ptx.resources.pipes import FMA, MUFU, TENSOR, Bound, bounds
-from tilewright.backend_ptx.resources.registers import OTHER, REGISTER_BYTES, STRIP, computed_again
+from tilewright.backend_ptx.resources.registers import OTHER, REGISTER_BYTES, STRIP, narrowed
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.axes import is_tile
 from tilewright.tileir.analysis.held_tiles import crossing_bytes, held, live_tile_bytes, peak_tile_bytes
@@ -25,7 +25,6 @@ from tilewright.tileir.analysis.live import taken
 from tilewright.tileir.analysis.moved import is_moved_only, source_of
 from tilewright.tileir.analysis.neighbours import moves_elements
 from tilewright.tileir.analysis.places import late_loads
-from tilewright.tileir.analysis.recomputation import is_widening
 from tilewright.tileir.analysis.unit import ALL, Preserved
 from tilewright.tileir.analysis.uses import viewed
 from tilewright.tileir.core import Block, Function, Op, Value
@@ -69,10 +68,9 @@ class Warps(NamedTuple):
     reason: str
 
 
-def decide_warps(
-    sizes: list[tuple[int, int]], wanted: int | None, target: Target, reduces: bool = False, most: int = BYTES_A_THREAD,
-) -> Warps:
-    """From (elements, bytes per element) of the tiles of a kernel and the user's `num_worker_warps`.
+def decide_warps(sizes: list[tuple[int, int]], wanted: int | None, target: Target, reduces: int = 0) -> Warps:
+    """From (elements, bytes per element) of the tiles of a kernel and the user's `num_worker_warps`. `reduces`: the
+    most bytes of a row in a thread, where it is reduced.
 
     Each thread should move at least one 16-byte vector of the largest tile. Four warps hide latency well; a tile that
     would fill the registers of four gets more. A reduction across warps costs barriers, so it gets as few warps as hold
@@ -90,12 +88,12 @@ def decide_warps(
     size = elements * width
     vectors = -(-size // VECTOR_BYTES)
     if reduces:
-        count = min(MOST, 1 << log2(max(1, size // (32 * most))))
+        count = min(MOST, 1 << log2(max(1, size // (32 * reduces))))
     elif vectors < 32 * USUAL:
         return Warps(1 << log2(max(1, vectors // 32)), decisions.warps_by_vectors(elements, width, VECTOR_BYTES))
     else:
         count = _divide(size, BYTES_A_THREAD, USUAL, MOST)
-    return Warps(count, decisions.warps_by_bytes(elements, width, max(1, size // (32 * count)), reduces))
+    return Warps(count, decisions.warps_by_bytes(elements, width, max(1, size // (32 * count)), reduces > 0))
 
 
 def _divide(amount: int, each: int, least: int, most: int) -> int:
@@ -129,8 +127,7 @@ def _for_rows(c: Compilation, elements: int, width: int) -> Warps | None:
     beside = OTHER + sum(STRIP * op.result.type.dtype.bytes // REGISTER_BYTES for op in late)
 
     def kept(value: Value) -> tuple[Value, int]:
-        value = viewed(value) if looped else value  # weights before a loop are widened there
-        tile, size = held(next((op.operands[0] for op in computed_again(value) if is_widening(op)), value))
+        tile, size = narrowed(viewed(value) if looped else value)  # weights before a loop are widened there
         return tile, 0 if tile.op in late else size
 
     crossing = crossing_bytes(c.function, kept)
@@ -290,7 +287,7 @@ def choose_warps(c: Compilation) -> Preserved:
         largest = max(sizes, key=prod, default=None)
         of_rows = _for_rows(c, *largest) or _for_looped_rows(c, *largest) if wanted is None and largest else None
         most = ROW_BYTES[0] if shared else BYTES_A_THREAD
-        warps = of_rows or decide_warps(sorted(sizes), wanted, target, bool(reducing), most)
+        warps = of_rows or decide_warps(sorted(sizes), wanted, target, most if reducing else 0)
         if wanted is None and of_rows is None:
             warps = relieve(warps, live_tile_bytes(function, held) if shared else peak_tile_bytes(function))
     c.plan.warps = warps.number

@@ -32,7 +32,7 @@ from functools import cached_property
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.passes.pressure.bodies import Body, bodies
 from tilewright.backend_ptx.passes.pressure.spilling import find_spill, spill_tiles_of
-from tilewright.backend_ptx.resources.occupancy import resident
+from tilewright.backend_ptx.resources.occupancy import FEW_WARPS, resident
 from tilewright.backend_ptx.resources.registers import OTHER, is_uniform, live_registers, registers_of
 from tilewright.tileir.analysis.live import taken
 from tilewright.tileir.analysis.neighbours import moves_elements
@@ -47,10 +47,6 @@ from tilewright.tileir.passes.dce import dce
 # prefetches the rows (layer norm of 16384 columns fell from 1.00 to 0.85 of the non-persistent kernel's rate on an
 # H200). Spilled rows are read once more for each phase: for occupancy only if no more than this many CTAs could run.
 MOST_SPILLED = 1
-# Where no ring prefetches rows, reloads pay if an SM would have no more warps than these, which hide too little of the
-# latency of memory. Of a copy's rate on an H100, with weights that stay and that are loaded again: layer norm of 1001
-# bfloat16 columns (16 warps) 0.74 and 0.82, RMS norm (21 warps) 0.90 and 0.88.
-FEW_WARPS = 16
 
 
 def relieve_pressure(c: Compilation) -> Preserved:

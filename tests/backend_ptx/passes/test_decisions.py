@@ -150,7 +150,7 @@ def test_tiles_alive_together_spread_over_more_warps() -> None:
         *(f"%s{k}: tile<64xf32> = reduce_sum(src=%r{k}, axes=(1))" for k in names), "return() }",
     ]))
     assert peak_tile_bytes(f) == 8 * 4096 * 4 + 64 * 4  # at the first sum
-    assert decide_warps([(4096, 4)], None, TARGET, reduces=True).number == 4
+    assert decide_warps([(4096, 4)], None, TARGET, reduces=128).number == 4
     assert relieve(Warps(4, ""), 1 << 20).number == 8
     choose_warps(Compilation(f, TARGET))
     assert f.plan.warps == 8 and "live together" in told(f, "num_warps")

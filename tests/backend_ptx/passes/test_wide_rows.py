@@ -102,14 +102,16 @@ def loads(loop: For) -> list[str]:
     return [op.array.hint for op in loop.loop.walk() if isinstance(op, Load)]
 
 
-@pytest.mark.parametrize(("width", "expected"), [
-    (4096, ["x"]),
-    (16384, ["x"]),
-    (32768, ["x", "weight", "bias"]),
-    (65536, ["x", "weight", "bias"]),  # a cluster's, where each CTA reads its part
-], ids=["registers hold the weights", "they cost a CTA, no spill", "they would spill", "in a cluster too"])
-def test_hoisted_tiles_come_back_where_they_would_spill(width: int, expected: list[str]) -> None:
-    loop = persistent(row_kernels.persistent_layer_norm, width, "relieve_pressure", 2)
+@pytest.mark.parametrize(("width", "ctas", "expected"), [
+    (4096, None, ["x"]),
+    (16384, None, ["x"]),
+    (32768, 1, ["x", "weight", "bias"]),
+    (65536, 2, ["x", "weight", "bias"]),  # a cluster's, where each CTA reads its part
+    (65536, None, ["x"]),
+], ids=["registers hold the weights", "they cost a CTA, no spill", "they would spill",
+        "in a cluster too", "not of eight"])
+def test_hoisted_tiles_come_back_where_they_would_spill(width: int, ctas: int | None, expected: list[str]) -> None:
+    loop = persistent(row_kernels.persistent_layer_norm, width, "relieve_pressure", 2, ctas)
     assert sorted(loads(loop), reverse=True) == sorted(expected, reverse=True)
     last = max(i for i, op in enumerate(loop.loop.ops) if isinstance(op, Reduction))
     behind = [op.array.hint for op in loop.loop.ops[last:] if isinstance(op, Load)]
@@ -128,8 +130,10 @@ def test_hoisted_tiles_come_back_though_others_spill_still() -> None:
     (row_kernels.persistent_softmax, 0, 32768, 2, 8), (row_kernels.persistent_softmax, 0, 65536, 4, 8),
     (row_kernels.persistent_softmax, 0, 262144, 8, 16),
     (row_kernels.persistent_rms_norm, 1, 16384, 1, 16), (row_kernels.persistent_rms_norm, 1, 65536, 2, 16),
+    (row_kernels.persistent_layer_norm, 2, 16384, 1, 16), (row_kernels.persistent_layer_norm, 2, 32768, 4, 8),
+    (row_kernels.persistent_layer_norm, 2, 65536, 8, 8),
 ], ids=["narrow", "of one CTA", "of two", "of four", "eight only where registers need them", "weights take registers",
-        "they would in a cluster"])
+        "they would in a cluster", "two weights leave room for rows", "they leave none", "in a cluster neither"])
 def test_two_ctas_with_rings_fit_an_sm(kernel: Any, weights: int, width: int, ctas: int, warps: int) -> None:
     loop, plan = walked(kernel, width, "pipeline_loops", weights)
     assert (plan.cluster, plan.warps) == (ctas, warps)
