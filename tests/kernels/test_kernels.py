@@ -49,7 +49,7 @@ def test_what_the_compiler_makes_of_attention() -> None:
     x, row = tw.spec("bf16[?,?,?,128]"), tw.spec("f32[?,?,?]")
     forward = decisions(attention.attend, (x, x, x, None, x, row, 0.1, mask, 128, 128, 128), "sm_90a")
     assert any(line.count("always true") == 2 for line in forward), forward
-    narrow = tw.spec("bf16[?,?,?,64]")
+    narrow = tw.spec("bf16[4,32,4096,64]")
     shared = decisions(attention.attend, (narrow, narrow, narrow, None, narrow, row, 0.1, mask, 128, 64, 64), "sm_90a")
     assert any(line.startswith("num_warps: 8 (two CTAs share an SM") for line in shared), shared
     assert not any(line.startswith("ladder") for line in (*forward, *shared)), shared
