@@ -2,8 +2,8 @@ target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64
 target triple = "nvptx64-nvidia-cuda"
 @shared_memory = external addrspace(3) global [0 x i8], align 1024
 declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
-declare i64 @llvm.smax.i64(i64, i64)
-declare i64 @llvm.smin.i64(i64, i64)
+declare i32 @llvm.umax.i32(i32, i32)
+declare i32 @llvm.umin.i32(i32, i32)
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 declare float @llvm.maxnum.f32(float, float)
 declare <2 x float> @llvm.maxnum.v2f32(<2 x float>, <2 x float>)
@@ -13,145 +13,137 @@ declare float @llvm.nvvm.ex2.approx.ftz.f32(float)
 define ptx_kernel void @softmax(ptr addrspace(1) noalias readonly align 16 %p0, i32 %p1, i32 %p2, i32 %p3, i32 %p4, ptr addrspace(1) align 16 %p5, i32 %p6, i32 %p7, i32 %p8, i32 %p9) #0 {
 entry:
   %v1 = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
-  %v13 = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-  %v14 = shl i32 %v13, 1
-  %v79 = and i32 %v13, 96
-  %v80 = lshr i32 %v79, 3
-  %v81 = and i32 %v13, 31
-  %v82 = icmp eq i32 %v81, 0
-  %v2 = sext i32 %v1 to i64
-  %v3 = sext i32 %p1 to i64
-  %v4 = sub i64 %v3, %v2
-  %v5 = call i64 @llvm.smax.i64(i64 %v4, i64 0)
-  %v6 = call i64 @llvm.smin.i64(i64 %v5, i64 1)
-  %v7 = trunc i64 %v6 to i32
-  %v8 = icmp sgt i32 %v7, 0
-  %v9 = sext i32 %p2 to i64
-  %v10 = call i64 @llvm.smax.i64(i64 %v9, i64 0)
-  %v11 = call i64 @llvm.smin.i64(i64 %v10, i64 256)
-  %v12 = trunc i64 %v11 to i32
-  %v15 = icmp slt i32 %v14, %v12
-  %v16 = and i1 %v8, %v15
-  %v17 = sext i32 %p3 to i64
-  %v18 = mul i64 %v17, 4
-  %v19 = mul i64 %v2, %v18
-  %v20 = getelementptr i8, ptr addrspace(1) %p0, i64 %v19
-  %v21 = mul i64 0, %v18
-  %v22 = mul i32 %v14, 4
-  %v23 = sext i32 %v22 to i64
-  %v24 = add i64 %v21, %v23
-  %v25 = getelementptr i8, ptr addrspace(1) %v20, i64 %v24
-  %v27 = call { float, float } asm sideeffect "@$3 ld.global.nc.v2.b32 {$0, $1}, [$2];", "=r,=r,l,b,0,1,~{memory}"(ptr addrspace(1) %v25, i1 %v16, float 0xFFF0000000000000, float 0xFFF0000000000000)
-  %v28 = extractvalue { float, float } %v27, 0
-  %v29 = extractvalue { float, float } %v27, 1
-  %v34.0 = insertelement <2 x float> poison, float %v28, i32 0
-  %v34 = insertelement <2 x float> %v34.0, float %v29, i32 1
-  %v37 = call float @llvm.maxnum.f32(float %v28, float %v29)
-  %v41 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(float %v37, i32 1) #1
-  %v43 = bitcast i32 %v41 to float
-  %v45 = call float @llvm.maxnum.f32(float %v37, float %v43)
-  %v49 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(float %v45, i32 2) #1
-  %v51 = bitcast i32 %v49 to float
-  %v53 = call float @llvm.maxnum.f32(float %v45, float %v51)
-  %v57 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(float %v53, i32 4) #1
-  %v59 = bitcast i32 %v57 to float
-  %v61 = call float @llvm.maxnum.f32(float %v53, float %v59)
-  %v65 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(float %v61, i32 8) #1
-  %v67 = bitcast i32 %v65 to float
-  %v69 = call float @llvm.maxnum.f32(float %v61, float %v67)
-  %v73 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(float %v69, i32 16) #1
-  %v75 = bitcast i32 %v73 to float
-  %v77 = call float @llvm.maxnum.f32(float %v69, float %v75)
-  %v78 = insertelement <1 x float> poison, float %v77, i32 0
-  br i1 %v82, label %owner1, label %done2
+  %v8 = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %v9 = mul i32 %v8, 2
+  %v75 = and i32 %v8, 96
+  %v76 = lshr i32 %v75, 3
+  %v77 = and i32 %v8, 31
+  %v78 = icmp eq i32 %v77, 0
+  %v2 = call i32 @llvm.umax.i32(i32 %p1, i32 %v1)
+  %v3 = sub i32 %v2, %v1
+  %v4 = call i32 @llvm.umin.i32(i32 %v3, i32 1)
+  %v5 = icmp sgt i32 %v4, 0
+  %v6 = call i32 @llvm.umax.i32(i32 %p2, i32 0)
+  %v7 = call i32 @llvm.umin.i32(i32 %v6, i32 256)
+  %v10 = icmp slt i32 %v9, %v7
+  %v11 = and i1 %v5, %v10
+  %v12 = sext i32 %v1 to i64
+  %v13 = sext i32 %p3 to i64
+  %v14 = mul i64 %v13, 4
+  %v15 = mul i64 %v12, %v14
+  %v16 = getelementptr i8, ptr addrspace(1) %p0, i64 %v15
+  %v17 = mul i64 0, %v14
+  %v18 = mul i32 %v9, 4
+  %v19 = sext i32 %v18 to i64
+  %v20 = add i64 %v17, %v19
+  %v21 = getelementptr i8, ptr addrspace(1) %v16, i64 %v20
+  %v23 = call { float, float } asm sideeffect "@$3 ld.global.nc.v2.b32 {$0, $1}, [$2];", "=r,=r,l,b,0,1,~{memory}"(ptr addrspace(1) %v21, i1 %v11, float 0xFFF0000000000000, float 0xFFF0000000000000)
+  %v24 = extractvalue { float, float } %v23, 0
+  %v25 = extractvalue { float, float } %v23, 1
+  %v30.0 = insertelement <2 x float> poison, float %v24, i32 0
+  %v30 = insertelement <2 x float> %v30.0, float %v25, i32 1
+  %v33 = call float @llvm.maxnum.f32(float %v24, float %v25)
+  %v37 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(float %v33, i32 1) #1
+  %v39 = bitcast i32 %v37 to float
+  %v41 = call float @llvm.maxnum.f32(float %v33, float %v39)
+  %v45 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(float %v41, i32 2) #1
+  %v47 = bitcast i32 %v45 to float
+  %v49 = call float @llvm.maxnum.f32(float %v41, float %v47)
+  %v53 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(float %v49, i32 4) #1
+  %v55 = bitcast i32 %v53 to float
+  %v57 = call float @llvm.maxnum.f32(float %v49, float %v55)
+  %v61 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(float %v57, i32 8) #1
+  %v63 = bitcast i32 %v61 to float
+  %v65 = call float @llvm.maxnum.f32(float %v57, float %v63)
+  %v69 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(float %v65, i32 16) #1
+  %v71 = bitcast i32 %v69 to float
+  %v73 = call float @llvm.maxnum.f32(float %v65, float %v71)
+  %v74 = insertelement <1 x float> poison, float %v73, i32 0
+  br i1 %v78, label %owner1, label %done2
 owner1:
-  %v83 = getelementptr i8, ptr addrspace(3) @shared_memory, i32 %v80
-  store <1 x float> %v78, ptr addrspace(3) %v83, align 4
+  %v79 = getelementptr i8, ptr addrspace(3) @shared_memory, i32 %v76
+  store <1 x float> %v74, ptr addrspace(3) %v79, align 4
   br label %done2
 done2:
   call void asm sideeffect "bar.sync 0;", "~{memory}"() #1
-  %v84 = load <4 x float>, ptr addrspace(3) @shared_memory, align 16
-  %v85 = shufflevector <4 x float> %v84, <4 x float> poison, <2 x i32> <i32 0, i32 1>
-  %v86 = shufflevector <4 x float> %v84, <4 x float> poison, <2 x i32> <i32 2, i32 3>
-  %v87 = call <2 x float> @llvm.maxnum.v2f32(<2 x float> %v85, <2 x float> %v86)
-  %v88 = shufflevector <2 x float> %v87, <2 x float> poison, <1 x i32> zeroinitializer
-  %v89 = shufflevector <2 x float> %v87, <2 x float> poison, <1 x i32> <i32 1>
-  %v90 = call <1 x float> @llvm.maxnum.v1f32(<1 x float> %v88, <1 x float> %v89)
-  %v91 = fmul <1 x float> %v90, splat (float 0x3FF7154760000000)
-  %v92 = fneg <1 x float> %v91
-  %v93 = extractelement <1 x float> %v92, i32 0
-  %v94 = insertelement <2 x float> poison, float %v93, i32 0
-  %v95 = shufflevector <2 x float> %v94, <2 x float> poison, <2 x i32> zeroinitializer
-  %v96 = call <2 x float> @llvm.fma.v2f32(<2 x float> %v34, <2 x float> splat (float 0x3FF7154760000000), <2 x float> %v95)
-  %v97 = extractelement <2 x float> %v96, i32 0
-  %v98 = call float @llvm.nvvm.ex2.approx.ftz.f32(float %v97)
-  %v99 = extractelement <2 x float> %v96, i32 1
-  %v100 = call float @llvm.nvvm.ex2.approx.ftz.f32(float %v99)
-  %v101.0 = insertelement <2 x float> poison, float %v98, i32 0
-  %v101 = insertelement <2 x float> %v101.0, float %v100, i32 1
-  %v104 = fadd float %v98, %v100
-  %v108 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(float %v104, i32 1) #1
-  %v110 = bitcast i32 %v108 to float
-  %v112 = fadd float %v104, %v110
-  %v116 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(float %v112, i32 2) #1
-  %v118 = bitcast i32 %v116 to float
-  %v120 = fadd float %v112, %v118
-  %v124 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(float %v120, i32 4) #1
-  %v126 = bitcast i32 %v124 to float
-  %v128 = fadd float %v120, %v126
-  %v132 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(float %v128, i32 8) #1
-  %v134 = bitcast i32 %v132 to float
-  %v136 = fadd float %v128, %v134
-  %v140 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(float %v136, i32 16) #1
-  %v142 = bitcast i32 %v140 to float
-  %v144 = fadd float %v136, %v142
-  %v145 = insertelement <1 x float> poison, float %v144, i32 0
-  br i1 %v82, label %owner3, label %done4
+  %v80 = load <4 x float>, ptr addrspace(3) @shared_memory, align 16
+  %v81 = shufflevector <4 x float> %v80, <4 x float> poison, <2 x i32> <i32 0, i32 1>
+  %v82 = shufflevector <4 x float> %v80, <4 x float> poison, <2 x i32> <i32 2, i32 3>
+  %v83 = call <2 x float> @llvm.maxnum.v2f32(<2 x float> %v81, <2 x float> %v82)
+  %v84 = shufflevector <2 x float> %v83, <2 x float> poison, <1 x i32> zeroinitializer
+  %v85 = shufflevector <2 x float> %v83, <2 x float> poison, <1 x i32> <i32 1>
+  %v86 = call <1 x float> @llvm.maxnum.v1f32(<1 x float> %v84, <1 x float> %v85)
+  %v87 = fmul <1 x float> %v86, splat (float 0x3FF7154760000000)
+  %v88 = fneg <1 x float> %v87
+  %v89 = extractelement <1 x float> %v88, i32 0
+  %v90 = insertelement <2 x float> poison, float %v89, i32 0
+  %v91 = shufflevector <2 x float> %v90, <2 x float> poison, <2 x i32> zeroinitializer
+  %v92 = call <2 x float> @llvm.fma.v2f32(<2 x float> %v30, <2 x float> splat (float 0x3FF7154760000000), <2 x float> %v91)
+  %v93 = extractelement <2 x float> %v92, i32 0
+  %v94 = call float @llvm.nvvm.ex2.approx.ftz.f32(float %v93)
+  %v95 = extractelement <2 x float> %v92, i32 1
+  %v96 = call float @llvm.nvvm.ex2.approx.ftz.f32(float %v95)
+  %v97.0 = insertelement <2 x float> poison, float %v94, i32 0
+  %v97 = insertelement <2 x float> %v97.0, float %v96, i32 1
+  %v100 = fadd float %v94, %v96
+  %v104 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(float %v100, i32 1) #1
+  %v106 = bitcast i32 %v104 to float
+  %v108 = fadd float %v100, %v106
+  %v112 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(float %v108, i32 2) #1
+  %v114 = bitcast i32 %v112 to float
+  %v116 = fadd float %v108, %v114
+  %v120 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(float %v116, i32 4) #1
+  %v122 = bitcast i32 %v120 to float
+  %v124 = fadd float %v116, %v122
+  %v128 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(float %v124, i32 8) #1
+  %v130 = bitcast i32 %v128 to float
+  %v132 = fadd float %v124, %v130
+  %v136 = call i32 asm "shfl.sync.bfly.b32 $0, $1, $2, 31, -1;", "=r,r,r"(float %v132, i32 16) #1
+  %v138 = bitcast i32 %v136 to float
+  %v140 = fadd float %v132, %v138
+  %v141 = insertelement <1 x float> poison, float %v140, i32 0
+  br i1 %v78, label %owner3, label %done4
 owner3:
-  %v146 = getelementptr i8, ptr addrspace(3) @shared_memory, i32 %v80
-  %v147 = getelementptr i8, ptr addrspace(3) %v146, i64 128
-  store <1 x float> %v145, ptr addrspace(3) %v147, align 4
+  %v142 = getelementptr i8, ptr addrspace(3) @shared_memory, i32 %v76
+  %v143 = getelementptr i8, ptr addrspace(3) %v142, i64 128
+  store <1 x float> %v141, ptr addrspace(3) %v143, align 4
   br label %done4
 done4:
   call void asm sideeffect "bar.sync 0;", "~{memory}"() #1
-  %v148 = getelementptr i8, ptr addrspace(3) @shared_memory, i64 128
-  %v149 = load <4 x float>, ptr addrspace(3) %v148, align 16
-  %v150 = shufflevector <4 x float> %v149, <4 x float> poison, <2 x i32> <i32 0, i32 1>
-  %v151 = shufflevector <4 x float> %v149, <4 x float> poison, <2 x i32> <i32 2, i32 3>
-  %v152 = fadd <2 x float> %v150, %v151
-  %v153 = shufflevector <2 x float> %v152, <2 x float> poison, <1 x i32> zeroinitializer
-  %v154 = shufflevector <2 x float> %v152, <2 x float> poison, <1 x i32> <i32 1>
-  %v155 = fadd <1 x float> %v153, %v154
-  %v156 = fdiv <1 x float> splat (float 0x3FF0000000000000), %v155
-  %v157 = extractelement <1 x float> %v156, i32 0
-  %v158 = insertelement <2 x float> poison, float %v157, i32 0
-  %v159 = shufflevector <2 x float> %v158, <2 x float> poison, <2 x i32> zeroinitializer
-  %v160 = fmul <2 x float> %v101, %v159
-  %v161 = sext i32 %v1 to i64
-  %v162 = sext i32 %p6 to i64
-  %v163 = sub i64 %v162, %v161
-  %v164 = call i64 @llvm.smax.i64(i64 %v163, i64 0)
-  %v165 = call i64 @llvm.smin.i64(i64 %v164, i64 1)
-  %v166 = trunc i64 %v165 to i32
-  %v167 = icmp sgt i32 %v166, 0
-  %v168 = sext i32 %p7 to i64
-  %v169 = call i64 @llvm.smax.i64(i64 %v168, i64 0)
-  %v170 = call i64 @llvm.smin.i64(i64 %v169, i64 256)
-  %v171 = trunc i64 %v170 to i32
-  %v172 = icmp slt i32 %v14, %v171
-  %v173 = and i1 %v167, %v172
-  %v174 = sext i32 %p8 to i64
-  %v175 = mul i64 %v174, 4
-  %v176 = mul i64 %v161, %v175
-  %v177 = getelementptr i8, ptr addrspace(1) %p5, i64 %v176
-  %v178 = mul i64 0, %v175
-  %v179 = mul i32 %v14, 4
-  %v180 = sext i32 %v179 to i64
-  %v181 = add i64 %v178, %v180
-  %v182 = getelementptr i8, ptr addrspace(1) %v177, i64 %v181
-  %v183 = extractelement <2 x float> %v160, i32 0
-  %v185 = extractelement <2 x float> %v160, i32 1
-  call void asm sideeffect "@$1 st.global.v2.b32 [$0], {$2, $3};", "l,b,r,r,~{memory}"(ptr addrspace(1) %v182, i1 %v173, float %v183, float %v185)
+  %v144 = getelementptr i8, ptr addrspace(3) @shared_memory, i64 128
+  %v145 = load <4 x float>, ptr addrspace(3) %v144, align 16
+  %v146 = shufflevector <4 x float> %v145, <4 x float> poison, <2 x i32> <i32 0, i32 1>
+  %v147 = shufflevector <4 x float> %v145, <4 x float> poison, <2 x i32> <i32 2, i32 3>
+  %v148 = fadd <2 x float> %v146, %v147
+  %v149 = shufflevector <2 x float> %v148, <2 x float> poison, <1 x i32> zeroinitializer
+  %v150 = shufflevector <2 x float> %v148, <2 x float> poison, <1 x i32> <i32 1>
+  %v151 = fadd <1 x float> %v149, %v150
+  %v152 = fdiv <1 x float> splat (float 0x3FF0000000000000), %v151
+  %v153 = extractelement <1 x float> %v152, i32 0
+  %v154 = insertelement <2 x float> poison, float %v153, i32 0
+  %v155 = shufflevector <2 x float> %v154, <2 x float> poison, <2 x i32> zeroinitializer
+  %v156 = fmul <2 x float> %v97, %v155
+  %v157 = call i32 @llvm.umax.i32(i32 %p6, i32 %v1)
+  %v158 = sub i32 %v157, %v1
+  %v159 = call i32 @llvm.umin.i32(i32 %v158, i32 1)
+  %v160 = icmp sgt i32 %v159, 0
+  %v161 = call i32 @llvm.umax.i32(i32 %p7, i32 0)
+  %v162 = call i32 @llvm.umin.i32(i32 %v161, i32 256)
+  %v163 = icmp slt i32 %v9, %v162
+  %v164 = and i1 %v160, %v163
+  %v165 = sext i32 %v1 to i64
+  %v166 = sext i32 %p8 to i64
+  %v167 = mul i64 %v166, 4
+  %v168 = mul i64 %v165, %v167
+  %v169 = getelementptr i8, ptr addrspace(1) %p5, i64 %v168
+  %v170 = mul i64 0, %v167
+  %v171 = mul i32 %v9, 4
+  %v172 = sext i32 %v171 to i64
+  %v173 = add i64 %v170, %v172
+  %v174 = getelementptr i8, ptr addrspace(1) %v169, i64 %v173
+  %v175 = extractelement <2 x float> %v156, i32 0
+  %v177 = extractelement <2 x float> %v156, i32 1
+  call void asm sideeffect "@$1 st.global.v2.b32 [$0], {$2, $3};", "l,b,r,r,~{memory}"(ptr addrspace(1) %v174, i1 %v164, float %v175, float %v177)
   ret void
 }
 attributes #0 = { nounwind "nvvm.maxntid"="128" }

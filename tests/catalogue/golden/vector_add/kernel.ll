@@ -2,13 +2,13 @@ target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64
 target triple = "nvptx64-nvidia-cuda"
 declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-declare i64 @llvm.smax.i64(i64, i64)
-declare i64 @llvm.smin.i64(i64, i64)
+declare i32 @llvm.umax.i32(i32, i32)
+declare i32 @llvm.umin.i32(i32, i32)
 define ptx_kernel void @vector_add(ptr addrspace(1) noalias readonly align 16 %p0, i32 %p1, i32 %p2, ptr addrspace(1) noalias readonly align 16 %p3, i32 %p4, i32 %p5, ptr addrspace(1) align 16 %p6, i32 %p7, i32 %p8) #0 {
 entry:
   %v1 = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
   %v6 = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-  %v7 = shl i32 %v6, 2
+  %v7 = mul i32 %v6, 4
   %v2 = sext i32 %v1 to i64
   %v3 = mul i64 %v2, 256
   %v4 = mul i64 %v3, 4
@@ -16,171 +16,168 @@ entry:
   %v8 = mul i32 %v7, 4
   %v9 = sext i32 %v8 to i64
   %v10 = getelementptr i8, ptr addrspace(1) %v5, i64 %v9
-  %v11 = sext i32 %p1 to i64
-  %v12 = sub i64 %v11, %v3
-  %v13 = call i64 @llvm.smax.i64(i64 %v12, i64 0)
-  %v14 = call i64 @llvm.smin.i64(i64 %v13, i64 256)
-  %v15 = trunc i64 %v14 to i32
-  %v16 = icmp slt i32 %v7, %v15
-  %v17 = sub i32 %v15, 1
-  %v18 = icmp slt i32 %v7, %v17
-  %v19 = sub i32 %v15, 2
-  %v20 = icmp slt i32 %v7, %v19
-  %v21 = sub i32 %v15, 3
-  %v22 = icmp slt i32 %v7, %v21
-  %v23 = icmp sge i32 %v15, 256
-  br i1 %v23, label %whole1, label %edge2
+  %v11 = mul i32 %v1, 256
+  %v12 = call i32 @llvm.umax.i32(i32 %p1, i32 %v11)
+  %v13 = sub i32 %v12, %v11
+  %v14 = call i32 @llvm.umin.i32(i32 %v13, i32 256)
+  %v15 = icmp slt i32 %v7, %v14
+  %v16 = sub i32 %v14, 1
+  %v17 = icmp slt i32 %v7, %v16
+  %v18 = sub i32 %v14, 2
+  %v19 = icmp slt i32 %v7, %v18
+  %v20 = sub i32 %v14, 3
+  %v21 = icmp slt i32 %v7, %v20
+  %v22 = icmp sge i32 %v14, 256
+  br i1 %v22, label %whole1, label %edge2
 whole1:
-  %v24 = load <4 x float>, ptr addrspace(1) %v10, align 16, !invariant.load !0
+  %v23 = load <4 x float>, ptr addrspace(1) %v10, align 16, !invariant.load !0
   br label %done3
 edge2:
-  %v26 = call { float, float, float, float } asm sideeffect "@$5 ld.global.nc.v4.b32 {$0, $1, $2, $3}, [$4];", "=r,=r,=r,=r,l,b,0,1,2,3,~{memory}"(ptr addrspace(1) %v10, i1 %v22, float 0x0000000000000000, float 0x0000000000000000, float 0x0000000000000000, float 0x0000000000000000)
-  %v27 = extractvalue { float, float, float, float } %v26, 0
-  %v28 = extractvalue { float, float, float, float } %v26, 1
-  %v29 = extractvalue { float, float, float, float } %v26, 2
-  %v30 = extractvalue { float, float, float, float } %v26, 3
-  %v37.0 = insertelement <4 x float> poison, float %v27, i32 0
-  %v37.1 = insertelement <4 x float> %v37.0, float %v28, i32 1
-  %v37.2 = insertelement <4 x float> %v37.1, float %v29, i32 2
-  %v37 = insertelement <4 x float> %v37.2, float %v30, i32 3
-  %v38 = xor i1 %v22, true
-  %v39 = and i1 %v16, %v38
-  br i1 %v39, label %cut4, label %vectors5
+  %v25 = call { float, float, float, float } asm sideeffect "@$5 ld.global.nc.v4.b32 {$0, $1, $2, $3}, [$4];", "=r,=r,=r,=r,l,b,0,1,2,3,~{memory}"(ptr addrspace(1) %v10, i1 %v21, float 0x0000000000000000, float 0x0000000000000000, float 0x0000000000000000, float 0x0000000000000000)
+  %v26 = extractvalue { float, float, float, float } %v25, 0
+  %v27 = extractvalue { float, float, float, float } %v25, 1
+  %v28 = extractvalue { float, float, float, float } %v25, 2
+  %v29 = extractvalue { float, float, float, float } %v25, 3
+  %v36.0 = insertelement <4 x float> poison, float %v26, i32 0
+  %v36.1 = insertelement <4 x float> %v36.0, float %v27, i32 1
+  %v36.2 = insertelement <4 x float> %v36.1, float %v28, i32 2
+  %v36 = insertelement <4 x float> %v36.2, float %v29, i32 3
+  %v37 = xor i1 %v21, true
+  %v38 = and i1 %v15, %v37
+  br i1 %v38, label %cut4, label %vectors5
 cut4:
-  %v40 = and i1 %v39, %v16
-  %v43 = call float asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v10, i1 %v40, float %v27)
-  %v47 = getelementptr i8, ptr addrspace(1) %v10, i64 4
-  %v48 = and i1 %v39, %v18
-  %v51 = call float asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v47, i1 %v48, float %v28)
-  %v55 = getelementptr i8, ptr addrspace(1) %v10, i64 8
-  %v56 = and i1 %v39, %v20
-  %v59 = call float asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v55, i1 %v56, float %v29)
-  %v63 = getelementptr i8, ptr addrspace(1) %v10, i64 12
-  %v64 = and i1 %v39, %v22
-  %v67 = call float asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v63, i1 %v64, float %v30)
-  %v71.0 = insertelement <4 x float> poison, float %v43, i32 0
-  %v71.1 = insertelement <4 x float> %v71.0, float %v51, i32 1
-  %v71.2 = insertelement <4 x float> %v71.1, float %v59, i32 2
-  %v71 = insertelement <4 x float> %v71.2, float %v67, i32 3
+  %v39 = and i1 %v38, %v15
+  %v42 = call float asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v10, i1 %v39, float %v26)
+  %v46 = getelementptr i8, ptr addrspace(1) %v10, i64 4
+  %v47 = and i1 %v38, %v17
+  %v50 = call float asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v46, i1 %v47, float %v27)
+  %v54 = getelementptr i8, ptr addrspace(1) %v10, i64 8
+  %v55 = and i1 %v38, %v19
+  %v58 = call float asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v54, i1 %v55, float %v28)
+  %v62 = getelementptr i8, ptr addrspace(1) %v10, i64 12
+  %v63 = and i1 %v38, %v21
+  %v66 = call float asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v62, i1 %v63, float %v29)
+  %v70.0 = insertelement <4 x float> poison, float %v42, i32 0
+  %v70.1 = insertelement <4 x float> %v70.0, float %v50, i32 1
+  %v70.2 = insertelement <4 x float> %v70.1, float %v58, i32 2
+  %v70 = insertelement <4 x float> %v70.2, float %v66, i32 3
   br label %done6
 vectors5:
   br label %done6
 done6:
-  %v72 = phi <4 x float> [ %v71, %cut4 ], [ %v37, %vectors5 ]
+  %v71 = phi <4 x float> [ %v70, %cut4 ], [ %v36, %vectors5 ]
   br label %done3
 done3:
-  %v73 = phi <4 x float> [ %v24, %whole1 ], [ %v72, %done6 ]
-  %v74 = sext i32 %v1 to i64
-  %v75 = mul i64 %v74, 256
-  %v76 = mul i64 %v75, 4
-  %v77 = getelementptr i8, ptr addrspace(1) %p3, i64 %v76
-  %v78 = mul i32 %v7, 4
-  %v79 = sext i32 %v78 to i64
-  %v80 = getelementptr i8, ptr addrspace(1) %v77, i64 %v79
-  %v81 = sext i32 %p4 to i64
-  %v82 = sub i64 %v81, %v75
-  %v83 = call i64 @llvm.smax.i64(i64 %v82, i64 0)
-  %v84 = call i64 @llvm.smin.i64(i64 %v83, i64 256)
-  %v85 = trunc i64 %v84 to i32
+  %v72 = phi <4 x float> [ %v23, %whole1 ], [ %v71, %done6 ]
+  %v73 = sext i32 %v1 to i64
+  %v74 = mul i64 %v73, 256
+  %v75 = mul i64 %v74, 4
+  %v76 = getelementptr i8, ptr addrspace(1) %p3, i64 %v75
+  %v77 = mul i32 %v7, 4
+  %v78 = sext i32 %v77 to i64
+  %v79 = getelementptr i8, ptr addrspace(1) %v76, i64 %v78
+  %v80 = mul i32 %v1, 256
+  %v81 = call i32 @llvm.umax.i32(i32 %p4, i32 %v80)
+  %v82 = sub i32 %v81, %v80
+  %v83 = call i32 @llvm.umin.i32(i32 %v82, i32 256)
+  %v84 = icmp slt i32 %v7, %v83
+  %v85 = sub i32 %v83, 1
   %v86 = icmp slt i32 %v7, %v85
-  %v87 = sub i32 %v85, 1
+  %v87 = sub i32 %v83, 2
   %v88 = icmp slt i32 %v7, %v87
-  %v89 = sub i32 %v85, 2
+  %v89 = sub i32 %v83, 3
   %v90 = icmp slt i32 %v7, %v89
-  %v91 = sub i32 %v85, 3
-  %v92 = icmp slt i32 %v7, %v91
-  %v93 = icmp sge i32 %v85, 256
-  br i1 %v93, label %whole7, label %edge8
+  %v91 = icmp sge i32 %v83, 256
+  br i1 %v91, label %whole7, label %edge8
 whole7:
-  %v94 = load <4 x float>, ptr addrspace(1) %v80, align 16, !invariant.load !0
+  %v92 = load <4 x float>, ptr addrspace(1) %v79, align 16, !invariant.load !0
   br label %done9
 edge8:
-  %v96 = call { float, float, float, float } asm sideeffect "@$5 ld.global.nc.v4.b32 {$0, $1, $2, $3}, [$4];", "=r,=r,=r,=r,l,b,0,1,2,3,~{memory}"(ptr addrspace(1) %v80, i1 %v92, float 0x0000000000000000, float 0x0000000000000000, float 0x0000000000000000, float 0x0000000000000000)
-  %v97 = extractvalue { float, float, float, float } %v96, 0
-  %v98 = extractvalue { float, float, float, float } %v96, 1
-  %v99 = extractvalue { float, float, float, float } %v96, 2
-  %v100 = extractvalue { float, float, float, float } %v96, 3
-  %v107.0 = insertelement <4 x float> poison, float %v97, i32 0
-  %v107.1 = insertelement <4 x float> %v107.0, float %v98, i32 1
-  %v107.2 = insertelement <4 x float> %v107.1, float %v99, i32 2
-  %v107 = insertelement <4 x float> %v107.2, float %v100, i32 3
-  %v108 = xor i1 %v92, true
-  %v109 = and i1 %v86, %v108
-  br i1 %v109, label %cut10, label %vectors11
+  %v94 = call { float, float, float, float } asm sideeffect "@$5 ld.global.nc.v4.b32 {$0, $1, $2, $3}, [$4];", "=r,=r,=r,=r,l,b,0,1,2,3,~{memory}"(ptr addrspace(1) %v79, i1 %v90, float 0x0000000000000000, float 0x0000000000000000, float 0x0000000000000000, float 0x0000000000000000)
+  %v95 = extractvalue { float, float, float, float } %v94, 0
+  %v96 = extractvalue { float, float, float, float } %v94, 1
+  %v97 = extractvalue { float, float, float, float } %v94, 2
+  %v98 = extractvalue { float, float, float, float } %v94, 3
+  %v105.0 = insertelement <4 x float> poison, float %v95, i32 0
+  %v105.1 = insertelement <4 x float> %v105.0, float %v96, i32 1
+  %v105.2 = insertelement <4 x float> %v105.1, float %v97, i32 2
+  %v105 = insertelement <4 x float> %v105.2, float %v98, i32 3
+  %v106 = xor i1 %v90, true
+  %v107 = and i1 %v84, %v106
+  br i1 %v107, label %cut10, label %vectors11
 cut10:
-  %v110 = and i1 %v109, %v86
-  %v113 = call float asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v80, i1 %v110, float %v97)
-  %v117 = getelementptr i8, ptr addrspace(1) %v80, i64 4
-  %v118 = and i1 %v109, %v88
-  %v121 = call float asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v117, i1 %v118, float %v98)
-  %v125 = getelementptr i8, ptr addrspace(1) %v80, i64 8
-  %v126 = and i1 %v109, %v90
-  %v129 = call float asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v125, i1 %v126, float %v99)
-  %v133 = getelementptr i8, ptr addrspace(1) %v80, i64 12
-  %v134 = and i1 %v109, %v92
-  %v137 = call float asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v133, i1 %v134, float %v100)
-  %v141.0 = insertelement <4 x float> poison, float %v113, i32 0
-  %v141.1 = insertelement <4 x float> %v141.0, float %v121, i32 1
-  %v141.2 = insertelement <4 x float> %v141.1, float %v129, i32 2
-  %v141 = insertelement <4 x float> %v141.2, float %v137, i32 3
+  %v108 = and i1 %v107, %v84
+  %v111 = call float asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v79, i1 %v108, float %v95)
+  %v115 = getelementptr i8, ptr addrspace(1) %v79, i64 4
+  %v116 = and i1 %v107, %v86
+  %v119 = call float asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v115, i1 %v116, float %v96)
+  %v123 = getelementptr i8, ptr addrspace(1) %v79, i64 8
+  %v124 = and i1 %v107, %v88
+  %v127 = call float asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v123, i1 %v124, float %v97)
+  %v131 = getelementptr i8, ptr addrspace(1) %v79, i64 12
+  %v132 = and i1 %v107, %v90
+  %v135 = call float asm sideeffect "@$2 ld.global.nc.b32 $0, [$1];", "=r,l,b,0,~{memory}"(ptr addrspace(1) %v131, i1 %v132, float %v98)
+  %v139.0 = insertelement <4 x float> poison, float %v111, i32 0
+  %v139.1 = insertelement <4 x float> %v139.0, float %v119, i32 1
+  %v139.2 = insertelement <4 x float> %v139.1, float %v127, i32 2
+  %v139 = insertelement <4 x float> %v139.2, float %v135, i32 3
   br label %done12
 vectors11:
   br label %done12
 done12:
-  %v142 = phi <4 x float> [ %v141, %cut10 ], [ %v107, %vectors11 ]
+  %v140 = phi <4 x float> [ %v139, %cut10 ], [ %v105, %vectors11 ]
   br label %done9
 done9:
-  %v143 = phi <4 x float> [ %v94, %whole7 ], [ %v142, %done12 ]
-  %v144 = fadd <4 x float> %v73, %v143
-  %v145 = sext i32 %v1 to i64
-  %v146 = mul i64 %v145, 256
-  %v147 = mul i64 %v146, 4
-  %v148 = getelementptr i8, ptr addrspace(1) %p6, i64 %v147
-  %v149 = mul i32 %v7, 4
-  %v150 = sext i32 %v149 to i64
-  %v151 = getelementptr i8, ptr addrspace(1) %v148, i64 %v150
-  %v152 = sext i32 %p7 to i64
-  %v153 = sub i64 %v152, %v146
-  %v154 = call i64 @llvm.smax.i64(i64 %v153, i64 0)
-  %v155 = call i64 @llvm.smin.i64(i64 %v154, i64 256)
-  %v156 = trunc i64 %v155 to i32
-  %v157 = icmp slt i32 %v7, %v156
-  %v158 = sub i32 %v156, 1
-  %v159 = icmp slt i32 %v7, %v158
-  %v160 = sub i32 %v156, 2
-  %v161 = icmp slt i32 %v7, %v160
-  %v162 = sub i32 %v156, 3
-  %v163 = icmp slt i32 %v7, %v162
-  %v164 = icmp sge i32 %v156, 256
-  br i1 %v164, label %whole13, label %edge14
+  %v141 = phi <4 x float> [ %v92, %whole7 ], [ %v140, %done12 ]
+  %v142 = fadd <4 x float> %v72, %v141
+  %v143 = sext i32 %v1 to i64
+  %v144 = mul i64 %v143, 256
+  %v145 = mul i64 %v144, 4
+  %v146 = getelementptr i8, ptr addrspace(1) %p6, i64 %v145
+  %v147 = mul i32 %v7, 4
+  %v148 = sext i32 %v147 to i64
+  %v149 = getelementptr i8, ptr addrspace(1) %v146, i64 %v148
+  %v150 = mul i32 %v1, 256
+  %v151 = call i32 @llvm.umax.i32(i32 %p7, i32 %v150)
+  %v152 = sub i32 %v151, %v150
+  %v153 = call i32 @llvm.umin.i32(i32 %v152, i32 256)
+  %v154 = icmp slt i32 %v7, %v153
+  %v155 = sub i32 %v153, 1
+  %v156 = icmp slt i32 %v7, %v155
+  %v157 = sub i32 %v153, 2
+  %v158 = icmp slt i32 %v7, %v157
+  %v159 = sub i32 %v153, 3
+  %v160 = icmp slt i32 %v7, %v159
+  %v161 = icmp sge i32 %v153, 256
+  br i1 %v161, label %whole13, label %edge14
 whole13:
-  store <4 x float> %v144, ptr addrspace(1) %v151, align 16
+  store <4 x float> %v142, ptr addrspace(1) %v149, align 16
   br label %done15
 edge14:
-  %v165 = extractelement <4 x float> %v144, i32 0
-  %v167 = extractelement <4 x float> %v144, i32 1
-  %v169 = extractelement <4 x float> %v144, i32 2
-  %v171 = extractelement <4 x float> %v144, i32 3
-  call void asm sideeffect "@$1 st.global.v4.b32 [$0], {$2, $3, $4, $5};", "l,b,r,r,r,r,~{memory}"(ptr addrspace(1) %v151, i1 %v163, float %v165, float %v167, float %v169, float %v171)
-  %v173 = xor i1 %v163, true
-  %v174 = and i1 %v157, %v173
-  br i1 %v174, label %cut16, label %done17
+  %v162 = extractelement <4 x float> %v142, i32 0
+  %v164 = extractelement <4 x float> %v142, i32 1
+  %v166 = extractelement <4 x float> %v142, i32 2
+  %v168 = extractelement <4 x float> %v142, i32 3
+  call void asm sideeffect "@$1 st.global.v4.b32 [$0], {$2, $3, $4, $5};", "l,b,r,r,r,r,~{memory}"(ptr addrspace(1) %v149, i1 %v160, float %v162, float %v164, float %v166, float %v168)
+  %v170 = xor i1 %v160, true
+  %v171 = and i1 %v154, %v170
+  br i1 %v171, label %cut16, label %done17
 cut16:
-  %v175 = and i1 %v174, %v157
-  %v177 = extractelement <4 x float> %v144, i32 0
-  call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v151, i1 %v175, float %v177)
-  %v179 = and i1 %v174, %v159
-  %v180 = getelementptr i8, ptr addrspace(1) %v151, i64 4
-  %v182 = extractelement <4 x float> %v144, i32 1
-  call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v180, i1 %v179, float %v182)
-  %v184 = and i1 %v174, %v161
-  %v185 = getelementptr i8, ptr addrspace(1) %v151, i64 8
-  %v187 = extractelement <4 x float> %v144, i32 2
-  call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v185, i1 %v184, float %v187)
-  %v189 = and i1 %v174, %v163
-  %v190 = getelementptr i8, ptr addrspace(1) %v151, i64 12
-  %v192 = extractelement <4 x float> %v144, i32 3
-  call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v190, i1 %v189, float %v192)
+  %v172 = and i1 %v171, %v154
+  %v174 = extractelement <4 x float> %v142, i32 0
+  call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v149, i1 %v172, float %v174)
+  %v176 = and i1 %v171, %v156
+  %v177 = getelementptr i8, ptr addrspace(1) %v149, i64 4
+  %v179 = extractelement <4 x float> %v142, i32 1
+  call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v177, i1 %v176, float %v179)
+  %v181 = and i1 %v171, %v158
+  %v182 = getelementptr i8, ptr addrspace(1) %v149, i64 8
+  %v184 = extractelement <4 x float> %v142, i32 2
+  call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v182, i1 %v181, float %v184)
+  %v186 = and i1 %v171, %v160
+  %v187 = getelementptr i8, ptr addrspace(1) %v149, i64 12
+  %v189 = extractelement <4 x float> %v142, i32 3
+  call void asm sideeffect "@$1 st.global.b32 [$0], $2;", "l,b,r,~{memory}"(ptr addrspace(1) %v187, i1 %v186, float %v189)
   br label %done17
 done17:
   br label %done15
