@@ -140,7 +140,8 @@ def lean_producer(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
 
 def half_the_warps(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
     """Of FULL, for a hint: as many registers of a CTA, in which what each warp needs stands fewer times."""
-    if plan.hints.occupancy and plan.facts.shared_by > 1 and plan.facts.warps == FULL and plan.limits.warps is None:
+    asked = plan.hints.occupancy and plan.hints.num_worker_warps is None and plan.facts.shared_by > 1
+    if asked and plan.facts.warps == FULL and plan.limits.warps is None:
         yield _descent(plan, refused, f"{FULL // 2} warps in place of {FULL}", warps=FULL // 2)
 
 
