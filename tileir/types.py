@@ -91,7 +91,8 @@ class ArrayType:
         return len(self.extents)
 
     def erased(self) -> ArrayType:
-        return self
+        """The same type without `passing`, which says nothing of its elements."""
+        return replace(self, passing=False) if self.passing else self
 
     def rows_are_multiples(self, length: int) -> bool:
         """Whether rows of contiguous elements are known to be multiples of so many long."""

@@ -205,6 +205,6 @@ class FusedSource:
         for slot, param in zip(self.slots, function.body.params, strict=True):
             param.hint = self.graph.slots[slot].name
             if slot in self.passing:
-                param.type = replace(param.type, passing=True)
+                param.retype(replace(param.type, passing=True))
         function.name, function.hints = self.name, hints
         return function
