@@ -38,9 +38,10 @@ class Side:
     def __init__(self, root: Path, worker: Path = WORKER) -> None:
         subprocess.run([sys.executable, "tools/link_tree.py"], cwd=root, check=True)
         paths = [*(str(root / p) for p in PACKAGES), os.environ.get("PYTHONPATH", "")]
-        self._process = subprocess.Popen(
-            [sys.executable, str(worker)], cwd=root, env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        # The key of the disk cache does not tell two checkouts of one version apart.
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "TILEWRIGHT_CACHE_DIR": "0"}
+        self._process = subprocess.Popen([sys.executable, str(worker)], cwd=root, env=environment,
+                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def ask(self, do: str, **request: Any) -> Any:
         try:
