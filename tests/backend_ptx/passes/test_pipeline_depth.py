@@ -18,7 +18,7 @@ from tilewright.tileir.core import Function
 from tilewright.tileir.ops.control import For
 from tilewright.tileir.ops.memory import Load
 from tilewright.tileir.parser import parse
-from tilewright.tileir.plan import Limits
+from tilewright.tileir.plan import Hints, Limits
 
 ARRAY = "array<?x?xf32, strides=?x1, stride_div=4x1, align=16, disjoint>"
 
@@ -81,6 +81,18 @@ def test_depth(made: Function, stages: int) -> None:
     assert waits == ([stages - 2, 0] if stages else [])
     assert len([op for op in f.walk() if isinstance(op, AsyncCommit)]) == stages
     assert len([op for op in f.walk() if isinstance(op, Load)]) == (not stages)
+
+
+@pytest.mark.parametrize(("made", "warps", "slots"), [
+    (summing(1, 512), 1, 8), (summing(1, 512, upper="%three"), 1, 0), (summing(1, 256), 1, 0), (summing(1, 1024), 1, 4),
+    (summing(1, 2048), 4, 4),
+])
+def test_short_rows(made: Function, warps: int, slots: int) -> None:
+    """Of at least 64 bytes in each thread; rings have 16 KiB, whatever the occupancy, so that few CTAs hide the latency
+    of memory, too."""
+    made.hints = Hints(num_worker_warps=warps)
+    rings = [op.type.copies for op in passed(made).walk() if isinstance(op, SharedAlloc)]
+    assert rings == [slots] * bool(slots)
 
 
 def test_a_written_array_is_not_loaded_early() -> None:
