@@ -191,9 +191,9 @@ def more_ctas(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
     start early again: beside a part there may be registers for what they hold."""
     ctas = 2 * max(plan.facts.cluster, plan.limits.ctas or 1)
     while (plan.facts.unit or plan.facts.reduces) and plan.limits.allow_cluster and ctas <= MOST_CTAS:
-        yield _descent(plan, refused, f"{ctas} CTAs per cluster", ctas=ctas, early_mmas=True)
+        yield _descent(plan, refused, f"{ctas} CTAs per cluster", ctas=ctas, early_mmas=True, defer_reductions=True)
         if not plan.limits.early_mmas:
-            yield _descent(plan, refused, f"{ctas} CTAs per cluster, {IN_ORDER}", ctas=ctas)
+            yield _descent(plan, refused, f"{ctas} CTAs per cluster, {IN_ORDER}", ctas=ctas, defer_reductions=True)
         ctas *= 2
 
 
@@ -275,7 +275,7 @@ LADDER: tuple[Rung, ...] = (
     Rung("occupancy", _THREADS | _MEMORY, lower_occupancy, undoes=GIVEN_UP),
     Rung("stages", _MEMORY, fewer_stages),
     Rung("K split", _MEMORY, split_depth),
-    Rung("cluster", _THREADS, more_ctas, undoes=("MMAs in order",), bears=lambda facts: CHEAP_SPILLS),
+    Rung("cluster", _THREADS, more_ctas, undoes=GIVEN_UP[:2], bears=lambda facts: CHEAP_SPILLS),
     Rung("warps", _THREADS, other_warps, hopes=True, bears=where_warps_are_few),
     Rung("fewer warps", _THREADS, fewer_warps, hopes=True),
     Rung("exchanges", _MEMORY, exchange_in_pieces),
