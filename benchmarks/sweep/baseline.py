@@ -7,9 +7,6 @@ from collections.abc import Mapping, Sequence
 from benchmarks.sweep.cases import Case, cases
 from benchmarks.sweep.compile import OK, Result
 
-ALLOCATION = 8  # registers of a thread are given out in steps of so many
-RESERVED = 1024  # bytes of each CTA's shared memory, by the runtime
-
 # The rungs that give up what makes a kernel faster and needs registers or memory for it.
 EXTRAS = ("MMAs in the order", "reductions combined", "no loop is split", "one block for each", "all warps run")
 
@@ -63,14 +60,12 @@ def change(was: Result, now: Result, case: Case) -> str | None:
 
 
 def resident(result: Result) -> int:
-    """CTAs that fit an SM: the warps of a part of the SM share a quarter of its registers."""
+    """CTAs that fit an SM."""
     from tilewright.backend_ptx.targets import get_target
+    from tilewright.estimating.occupancy import limits_of
 
-    target = get_target(result.target)
-    each = 32 * -(-max(1, result.registers) // ALLOCATION) * ALLOCATION
-    warps = 4 * (target.registers_per_sm // 4 // each)
-    return min(target.blocks_per_sm, target.threads_per_sm // result.threads, warps * 32 // result.threads,
-               target.shared_per_sm // (result.shared_bytes + RESERVED))
+    limits = limits_of(result.registers, result.threads, result.shared_bytes, get_target(result.target))
+    return min(limits.values())
 
 
 def _words(result: Result) -> str:

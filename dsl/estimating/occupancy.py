@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tilewright.backend_ptx.resources.occupancy import RESERVED, STEP, register_cap
+from tilewright.backend_ptx.resources.occupancy import PARTS, RESERVED, STEP, WARP, register_cap
 from tilewright.backend_ptx.resources.registers import estimated_registers
 from tilewright.backend_ptx.runtime.ptxas import assemble, has_ptxas
 from tilewright.backend_ptx.targets import KIB, Target
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # Of the memory that L1 and shared memory have together, what is never shared: 256, 192 and 128 KiB against 228, 164 and
 # 100 (CUDA C++ Programming Guide, "Compute Capabilities").
 UNSHARED = 28 * KIB
-WARP, PARTS, UNIT = 32, 4, 256  # threads; of an SM; registers
+UNIT = 256  # registers
 
 
 @dataclass(frozen=True, slots=True)
