@@ -66,6 +66,7 @@ def test_products_alone_are_looped_over_by_the_compiler() -> None:
         assert any(line.startswith("block_loop: as many CTAs as fit the GPU") for line in found), found
         assert any(line.startswith("block_order: about 8 of axis 0 at a time, along axis 1") for line in found), found
         assert any(line.startswith("ping_pong: two teams of warps") for line in found), found
+        assert any(line.startswith("stores: out by TMA") for line in found), found
 
 
 @pytest.mark.parametrize(("shape", "alone", "tile"), [

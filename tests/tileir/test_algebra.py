@@ -129,6 +129,21 @@ def test_two_casts(source: DType) -> None:
               source, last).check()
 
 
+@pytest.mark.parametrize(("source", "last", "first"), [
+    (float32, bfloat16, "cast"), (float64, float16, "cast"), (bfloat16, float32, "reshape"), (float32, int8, "reshape"),
+], ids=str)
+def test_floats_are_rounded_before_they_have_another_shape(source: DType, last: DType, first: str) -> None:
+    def make(t: Trial, a: Value, b: Value) -> Op:
+        turned = t(shape.Permute(src=t(shape.Reshape(src=a, shape=(COUNT // 2, 2))), axes=(1, 0)))
+        cast = t(convert.Cast(src=t(shape.Reshape(src=turned, shape=(COUNT, 1))), dtype=last))
+        return shape.Reshape(src=t(shape.Permute(src=cast, axes=(1, 0))), shape=(COUNT,))
+
+    trial = Trial(make, source, last)
+    trial.check()
+    found = [op.opcode for op in trial.function.walk()]
+    assert next(name for name in found[found.index("permute"):] if name in ("cast", "reshape")) == first, found
+
+
 def test_two_permutations() -> None:
     orders = list(itertools.permutations(range(3)))
     for first, second in itertools.product(orders, orders):

@@ -13,7 +13,7 @@ from tilewright.tileir.analysis.convert import exact_cast
 from tilewright.tileir.analysis.floats import EXACT_MODES, float_format
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.enums import RoundingMode
-from tilewright.tileir.ops import arith, convert
+from tilewright.tileir.ops import arith, convert, shape
 from tilewright.tileir.ops import math as functions
 from tilewright.tileir.rewrite import Rewriter, Rule, constant_value
 
@@ -204,6 +204,10 @@ def _cast(op: convert.Cast, rewriter: Rewriter) -> Replacement:
     if op.src.type.dtype is op.dtype:
         return op.src
     inner = op.src.op
+    if isinstance(inner, shape.Reshape) and op.dtype.is_float and op.dtype.bitwidth < op.src.type.dtype.bitwidth:
+        # Rounded before it has another shape, a tile is stored by TMA, from half of the bytes of shared memory.
+        rounded = rewriter.offer(convert.Cast(src=inner.src, dtype=op.dtype, rounding=op.rounding))
+        return rewriter.offer(shape.Reshape(src=rounded, shape=inner.shape))
     if not isinstance(inner, convert.Cast):
         return None
     first, middle = inner.src.type.dtype, inner.dtype
