@@ -131,6 +131,32 @@ def test_products_are_fused_before_anyone_sees_them(compute: Any, fused: int, ne
     assert (found.count("fma"), found.count("neg")) == (fused, negated)
 
 
+def narrow(t: Any) -> Any:
+    return t.astype(ct.float8_e4m3fn)
+
+
+@pytest.mark.parametrize(("compute", "adds"), [
+    (lambda a, b, c: c + ct.mma(a, b, ct.zeros((16, 16), ct.float32)), 0),
+    (lambda a, b, c: c * 0.5 + ct.mma(a, b, ct.zeros((16, 16), ct.float32)), 0),  # before the multiplication
+    (lambda a, b, c: c - ct.mma(a, b, ct.zeros((16, 16), ct.float32)), 0),
+    (lambda a, b, c: c + ct.mma(a, b, c), 1),
+    (lambda a, b, c: c + ct.mma(narrow(a), narrow(b), ct.zeros((16, 16), ct.float32), use_fast_acc=True), 1),
+    (lambda a, b, c: ct.add(c, ct.mma(a, b, ct.zeros((16, 16), ct.float32)), flush_to_zero=True), 1),
+    (lambda a, b, c: c + (a @ b).astype(ct.float32), 1),  # a rounded product
+])
+def test_a_product_of_matrices_begins_with_what_it_is_added_to(compute: Any, adds: int) -> None:
+    @ct.tile_kernel
+    def kernel(x, y):
+        a, b = ct.load(x, (0, 0), (16, 16)), ct.load(x, (1, 0), (16, 16))
+        ct.store(y, (0, 0), compute(a, b, ct.load(y, (0, 0), (16, 16))))
+
+    arrays = np.zeros((32, 16), np.float16), np.zeros((16, 16), np.float32)
+    found = opcodes(ir(kernel, *arrays))
+    assert (found.count("add"), found.count("mma"), found.count("fma")) == (adds, 1, 0)
+    exact = opcodes(translate(plain(kernel.__wrapped__), kernel.arg_specs(*arrays), math="exact"))
+    assert {"add", "sub"} & {*exact}
+
+
 def test_what_is_broadcast_is_negated_once() -> None:
     @ct.tile_kernel
     def kernel(x):
