@@ -3,6 +3,8 @@ that begins with."""
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,7 @@ from tilewright.tileir.core import Function
 from tilewright.tileir.ops.arith import Add, Mul
 from tilewright.tileir.ops.control import For
 from tilewright.tileir.ops.memory import Load
-from tilewright.tileir.ops.shape import Permute
+from tilewright.tileir.ops.shape import Permute, Reshape
 from tilewright.tileir.parser import parse
 from tilewright.tileir.passes.add_late import add_late
 from tilewright.tileir.passes.carry_permuted import carry_permuted
@@ -66,15 +68,19 @@ def result(function: Function) -> np.ndarray:
     (loop("last", "acc"), 0), (loop("first", "acc") + loop("last", "first"), 0), (nested(), 0),
     (loop("last", "acc", uses="\n    %w: tile<8x4xf32> = mul(lhs=%alast, rhs=%alast)"), 1),
 ])
-def test_what_loops_carry(text: str, left: int) -> None:
-    """Loops after and around others as well; a use in another order leaves a loop as it is."""
+@pytest.mark.parametrize("reshaped", [False, True])
+def test_what_loops_carry(text: str, left: int, reshaped: bool) -> None:
+    """Loops after and around others as well; a use in another order or shape leaves a loop as it is."""
+    if reshaped:
+        text = re.sub(r"permute\(src=%(a\w+), axes=\(1, 0\)\)", r"reshape(src=%\1, shape=(4, 8))", text)
+        text = re.sub(r"permute\(src=%(s\w+), axes=\(1, 0\)\)", r"reshape(src=%\1, shape=(8, 4))", text)
     function = parse(HEAD + text + TAIL)
     before = result(function)
     carry_permuted(Unit(function))
     verify(function)
     loops = [op for op in function.walk() if isinstance(op, For)]
     assert [op.loop.params[1].type.shape for op in loops] == [(8, 4) if left else (4, 8)] * len(loops)
-    inside = [op for op in loops[-1].loop.ops if isinstance(op, Permute)]
+    inside = [op for op in loops[-1].loop.ops if isinstance(op, Permute | Reshape)]
     assert len(inside) == 1 + 2 * left, "that of what is loaded"
     np.testing.assert_array_equal(result(function), before)
 

@@ -1,4 +1,4 @@
-"""Loops carry a tile with its axes in the order in which they use it.
+"""Loops carry a tile with its axes in the order in which they use it, and in the shape.
 
     before: %r = for(..., init=(%zero)) .loop(%k: i32, %t: tile<128x64xf32>) {
                 %p: tile<64x128xf32> = permute(src=%t, axes=(1, 0))
@@ -12,8 +12,8 @@
             }
             %r: tile<128x64xf32> = permute(src=%q, axes=(1, 0))
 
-A backend asks for it where it computes transposes: what stays outstanding from one iteration to the next may have no
-other use between them. No bit changes.
+A backend asks for it where it computes transposes, or drops axes of length 1: what stays outstanding from one iteration
+to the next may have no other use between them. No bit changes.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.ops.control import For, Yield
-from tilewright.tileir.ops.shape import Permute
+from tilewright.tileir.ops.shape import Permute, Reshape
 from tilewright.tileir.types import TileType
 
-Axes = tuple[int, ...]
+Moved = Permute | Reshape
 
 
 def carry_permuted(unit: Unit) -> None:
@@ -34,56 +34,75 @@ def carry_permuted(unit: Unit) -> None:
     loops = [op for op in unit.function.walk() if isinstance(op, For)]
     for loop in sorted(loops, key=lambda loop: -len(unit.around(loop))):
         for number in range(len(loop.init)):
-            axes = _order_of_use(loop, number, unit)
-            if axes is not None:
-                _carry(loop, number, axes, unit)
+            while (move := _first_move(loop, number, unit)) is not None:
+                _carry(loop, number, move, unit)
                 unit.forget(NONE)
 
 
-def _order_of_use(loop: For, number: int, unit: Unit) -> Axes | None:
-    """The order of the axes in which a loop's body takes what it carries, and in which it computes the next one."""
+def _first_move(loop: For, number: int, unit: Unit) -> Moved | None:
+    """What a loop's body first makes of what it carries, if it computes the next one by the reverse of that."""
     users = unit.uses.get(loop.loop.params[1 + number], ())
-    orders = {user.axes if isinstance(user, Permute) else None for user in users}
     made = loop.loop.terminator.operands[number].op
-    if len(orders) != 1 or not isinstance(made, Permute):
+    first = next(iter(users), None)
+    if not isinstance(first, Moved) or not isinstance(made, Moved) or not _undoes(made, first):
         return None
-    [axes] = orders
-    return axes if axes is not None and made.axes == _inverse(axes) else None
+    return first if all(isinstance(user, Moved) and _is_like(user, first) for user in users) else None
 
 
-def _carry(loop: For, number: int, axes: Axes, unit: Unit) -> None:
+def _is_like(one: Moved, other: Moved) -> bool:
+    """Whether two ops move elements alike, those of tiles of one type."""
+    return type(one) is type(other) and one.attributes == other.attributes
+
+
+def _undoes(one: Op | None, other: Moved) -> bool:
+    """Whether an op leads from what another one leads to back to where that began."""
+    if isinstance(one, Permute):
+        return isinstance(other, Permute) and one.axes == _inverse(other.axes)
+    return isinstance(one, Reshape) and isinstance(other, Reshape) and (
+        (one.src.type.shape, one.shape) == (other.shape, other.src.type.shape))
+
+
+def _carry(loop: For, number: int, move: Moved, unit: Unit) -> None:
     param, result, home = loop.loop.params[1 + number], loop.results[number], unit.homes[loop]
     before, after = Builder(Block(), loop.span), Builder(Block(), loop.span)
     init, values = [*loop.init], [*loop.loop.terminator.operands]
-    init[number] = _permuted(before, init[number], axes)
+    shape = result.type.shape
+    init[number] = _moved(before, init[number], move)
     made, end = values[number].op, loop.loop.terminator
-    assert isinstance(made, Permute) and isinstance(end, Yield)
+    assert isinstance(made, Moved) and isinstance(end, Yield)
     values[number] = made.src
     loop.init, end.values = tuple(init), tuple(values)
-    takes = [user for user in unit.uses[param] if isinstance(user, Permute)]
+    takes = [user for user in unit.uses[param] if isinstance(user, Moved)]
     dead = {*takes, *([made] if len(unit.uses[made.result]) == 1 else ())}
     for value in (param, result):
         value.become(init[number].type)
     _rename(unit.uses, {take.result: param for take in takes})
-    _rename(unit.uses, {result: after.value(Permute(src=result, axes=_inverse(axes)), result.hint)})
+    _rename(unit.uses, {result: after.value(_reverse(result, move, shape), result.hint)})
     at = home.ops.index(loop)
     home.ops[at:at + 1] = [*before.block.ops, loop, *after.block.ops]
     for op in dead:
         unit.homes[op].ops.remove(op)
 
 
-def _permuted(b: Builder, value: Value, axes: Axes) -> Value:
-    """The value with its axes in another order: what it was made of, if that has this order."""
+def _moved(b: Builder, value: Value, move: Moved) -> Value:
+    """The value moved likewise: what it was made of, if it was made by the reverse."""
     op = value.op
-    if isinstance(op, Permute) and op.axes == _inverse(axes):
+    if isinstance(op, Moved) and _undoes(op, move):
         return op.src
     if isinstance(op, Constant):
-        shape = tuple(value.type.shape[axis] for axis in axes)
-        return b.value(Constant(value=op.value, type=TileType(value.type.dtype, shape)), value.hint)
-    return b.value(Permute(src=value, axes=axes), value.hint)
+        type_ = TileType(value.type.dtype, move.result.type.shape)
+        return b.value(Constant(value=op.value, type=type_), value.hint)
+    return b.value(move.clone({move.src: value}), value.hint)
 
 
-def _inverse(axes: Axes) -> Axes:
+def _reverse(value: Value, move: Moved, shape: tuple[int, ...]) -> Moved:
+    """What moves a value back to this shape."""
+    if isinstance(move, Permute):
+        return Permute(src=value, axes=_inverse(move.axes))
+    return Reshape(src=value, shape=shape)
+
+
+def _inverse(axes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(axes.index(axis) for axis in range(len(axes)))
 
 

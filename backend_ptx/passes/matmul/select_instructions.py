@@ -46,6 +46,7 @@ from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.matmul import Mma
 from tilewright.tileir.ops.memory import Load
 from tilewright.tileir.ops.shape import Permute, Reshape
+from tilewright.tileir.passes.canonicalise import canonicalise
 from tilewright.tileir.passes.carry_permuted import carry_permuted
 from tilewright.tileir.passes.loop_over_depth import loop_over_depth
 from tilewright.tileir.rewrite import Rewriter, rewrite
@@ -73,10 +74,13 @@ def select_instructions(c: Compilation) -> Preserved:
     if c.limits.max_depth is not None:
         loop_over_depth(c, c.limits.max_depth)
     across = {op: found for op in c.function.walk() if isinstance(op, Mma) and (found := _read_across(op, c))}
+    batches = any(isinstance(op, Mma) and len(op.acc.type.shape) > 2 for op in c.function.walk())
     rewrite(c.function, {Mma: lambda rewriter, op: _rule(rewriter, op, c, across)})
-    if any(swapped for _, swapped in across.values()):
+    if batches or any(swapped for _, swapped in across.values()):
         c.forget()
         carry_permuted(c)
+    if batches:  # what is computed with a sum comes before its axes of length 1
+        canonicalise(c)
     return NONE
 
 

@@ -207,8 +207,8 @@ def _beside_accumulators(function: Function, warps: Warps) -> Warps:
     if warps.number >= FULL:
         return warps
     products = [op for op in function.walk() if isinstance(op, Product)]
-    read = {v for op in products for v in (op.a, op.b) if is_moved_only(v)}  # in parts, if into registers at all
-    more = relieve(warps, live_tile_bytes(function, lambda value: (value, 0) if value in read else held(value)))
+    read = {viewed(v) for op in products for v in (op.a, op.b) if is_moved_only(v)}  # in parts, if at all
+    more = relieve(warps, live_tile_bytes(function, lambda value: (value, 0) if viewed(value) in read else held(value)))
     return more if _have_own_rows(products, more.number) else warps
 
 

@@ -45,6 +45,16 @@ def plain(a, b, c):
 
 
 @ct.tile_kernel
+def batched(a, b, c, tm: ct.Constant[int], tn: ct.Constant[int], tk: ct.Constant[int]):
+    """The product itself has the axis of batches."""
+    i, j, n = ct.bid(0), ct.bid(1), ct.bid(2)
+    acc = ct.zeros((1, tm, tn), ct.float32)
+    for k in range(ct.num_tiles(a, 2, (1, tm, tk))):
+        acc = ct.mma(ct.load(a, (n, i, k), (1, tm, tk)), ct.load(b, (n, k, j), (1, tk, tn)), acc)
+    ct.store(c, (n, i, j), acc.astype(c.dtype))
+
+
+@ct.tile_kernel
 def rounded(a, b, c):
     acc = ct.zeros((TM, TN), ct.float32)
     for k in range(ct.num_tiles(a, 2, (1, TM, TK))):
@@ -140,6 +150,17 @@ def test_blocks_of_a_grid_are_iterations(grid: tuple[int, int, int], k: int, sch
     assert made.looped and [p.kind for p in made.abi.params[-3:]] == ["grid"] * 3
     simulate_lowered(made, grid, (a, b, c), schedule=schedule, seed=sum(grid))
     np.testing.assert_array_equal(c, a.astype(np.float32) @ b.astype(np.float32))
+
+
+def test_products_with_an_axis_of_batches() -> None:
+    """MMAs stay outstanding between iterations, which carry a tile without that axis."""
+    a, b, c = arrays(2, 2 * TM, TN, 80)
+    args = a, b, c, TM, TN, TK
+    made = lowered(batched, args)
+    simulate_lowered(made, (2, 1, 2), args, schedule="random", seed=1)
+    np.testing.assert_array_equal(c, a.astype(np.float32) @ b.astype(np.float32))
+    plan = machine(batched, (a, a, np.zeros((2, 128, 128), a.dtype), 128, 128, 64)).plan
+    assert made.looped and (plan.warps, plan.teams) == (4, 2)
 
 
 def test_products_in_loops_of_loops() -> None:
