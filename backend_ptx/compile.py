@@ -96,7 +96,7 @@ class Attempt:
         self.overflow: OutOfSharedMemory | None = None
         try:
             with internal_errors(function.name), uncollected:
-                run_passes(self.machine, self._allowed, self._watch.function)
+                run_passes(self.machine, self._allowed, None if watch is None else watch.function)
         except OutOfSharedMemory as error:
             self.overflow = error
 

@@ -75,10 +75,12 @@ def find(called: Callable[[ForeignFunction], bool]) -> ForeignFunction | None:
     return next(filter(called, KNOWN.values()), None)
 
 
-def linked(binding: Any, module: Any, llvm_text: str) -> None:
-    """Put the code of all functions that a module calls into it."""
-    for function in used(llvm_text):
+def linked(binding: Any, module: Any, llvm_text: str) -> bool:
+    """Put the code of all functions that a module calls into it; whether there are such."""
+    functions = used(llvm_text)
+    for function in functions:
         function.link(binding, module)
+    return bool(functions)
 
 
 def merged(ptx: str, llvm_text: str) -> str:

@@ -7,17 +7,20 @@ from __future__ import annotations
 import re
 
 _MOVE = re.compile(r"\tmov\.\w+ \t(%\w+), (\S+);")
-_LABEL = re.compile(r"^(?=\$L)", re.MULTILINE)
+_SET = re.compile(r"\tmov\.\w+ \t(%\w+), ")
 _REGISTER = re.compile(r"%\w+")
 
 
 def without_repeats(ptx: str) -> str:
     """The PTX without moves of numbers to registers that hold them already."""
-    parts = _LABEL.split(ptx)  # nobody comes from elsewhere between two labels
+    parts = ptx.replace("\n$L", "\n\0$L").split("\0")  # nobody comes from elsewhere between two labels
     return "".join([_once(part) if part.count("\tmov.") > 32 and "\t@%p" in part else part for part in parts])
 
 
 def _once(part: str) -> str:
+    registers = _SET.findall(part)
+    if len(registers) == len(set(registers)):  # most parts set each register once
+        return part
     held: dict[str, str] = {}
     return "".join([line for line in part.splitlines(True) if not _repeats(line, held)])
 

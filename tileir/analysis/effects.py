@@ -28,7 +28,7 @@ def written_arrays(function: Function) -> frozenset[int]:
     """
     dependences = Dependences(function)
     return frozenset().union(*(
-        dependences.parameters(memory) for op in function.walk() if op.effectful for memory in op.effects().writes
+        dependences.parameters(memory) for op in function.walk() if op.writing for memory in op.effects().writes
     ))
 
 

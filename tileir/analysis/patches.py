@@ -35,9 +35,11 @@ class _Shared(NamedTuple):
 
 def patch(unit: Unit, accesses: Iterable[Op], warps: int) -> Layout | None:
     """The layout with the fewest reads for gathers among accesses of one shape; None where few elements are shared."""
+    gathers = [op for op in accesses if isinstance(op, Gather) and op.shape]
+    if len(gathers) < 2:
+        return None
     changing = changing_arrays(unit.function)
-    gathers = [op for op in accesses if isinstance(op, Gather) and op.shape
-               and changing.isdisjoint(unit.dependences.parameters(op.array))]
+    gathers = [op for op in gathers if changing.isdisjoint(unit.dependences.parameters(op.array))]
     if len(gathers) < 2:
         return None
     shape, bytes_ = gathers[0].shape, max(op.result.type.dtype.bytes for op in gathers)

@@ -61,5 +61,7 @@ def late_loads(unit: Unit, hoisted: bool = False) -> set[Load]:
             needed.add(value)
             work += value.op.operands if value.op is not None else ()
     beside = {unit.homes[op] for op in reducing} | ({unit.function.body} if hoisted else set())
+    if not beside:
+        return set()
     return {op for op in ops if isinstance(op, Load) and op.shape and op.result not in needed
             and unit.homes[op] in beside and in_few_places(op.index, unit.facts)}

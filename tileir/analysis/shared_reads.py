@@ -107,7 +107,8 @@ class SharedReads:
 
 def is_ordered(unit: Unit) -> bool:
     """Whether the order of blocks may mean something: atomics and ordered accesses, and loops that are not counted."""
-    return any(isinstance(op, Atomic | While) or op.effects().ordered for op in unit.function.walk())
+    return any(isinstance(op, (Atomic, While)) or (op.effectful and op.effects().ordered)
+               for op in unit.function.walk())
 
 
 def is_uneven(unit: Unit, walk: For | None = None) -> bool:

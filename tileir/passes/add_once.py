@@ -31,7 +31,7 @@ from tilewright.tileir.ops.reduce import Histogram
 
 def only_counts(unit: Unit) -> bool:
     """Whether all that blocks do is to count, once each, and add that to arrays."""
-    return _only_adds(unit, unit.function.body, list(unit.function.walk()))
+    return unit.has(Histogram) and _only_adds(unit, unit.function.body, list(unit.function.walk()))
 
 
 def add_once(unit: Unit) -> bool:
@@ -46,10 +46,10 @@ def add_once(unit: Unit) -> bool:
 def _only_adds(unit: Unit, block: Block, inside: Sequence[Op]) -> bool:
     """Whether all that the ops of a block do, and those inside of them, is to add what each counts once to arrays that
     they do not read."""
-    atomics = [op for op in inside if op.repeats or op.effects().kept]
+    atomics = [op for op in inside if op.repeats or op.acts]
     alias_class = unit.dependences.alias_class
     added = {alias_class(memory) for op in atomics for memory in op.effects().writes}
-    read = {alias_class(memory) for op in inside if op not in atomics for memory in op.effects().reads}
+    read = {alias_class(memory) for op in inside if op.effectful and op not in atomics for memory in op.effects().reads}
     return bool(atomics) and added.isdisjoint(read) and all(_counted(unit, op, block) is not None for op in atomics)
 
 

@@ -71,7 +71,7 @@ class PassManager(Generic[U]):
                     timer(name_of(step), perf_counter() - start)
                 if observer is not None:
                     observer(name_of(step), unit.function)
-                if name_of(step) == until:
+                if until is not None and name_of(step) == until:
                     return
 
     def _run(self, step: Pass[U], unit: U, verify: bool) -> None:

@@ -71,12 +71,13 @@ class Hazards:
         self._alike: dict[tuple[object, ...], MemoryAccess] = {}
         self.alias_class = unit.dependences.alias_class
         self.written = unit.dependences.changing
+        ops = list(unit.function.walk())
         self.updates: dict[Op, str] = {
-            op: op.kind for op in unit.function.walk()
+            op: op.kind for op in ops
             if isinstance(op, AtomicRmw) and op.memory_order is MemoryOrder.RELAXED and op.result not in unit.uses}
-        starts = (start for op in unit.function.walk() if op.starting for start in op.effects().starts)
+        starts = (start for op in ops if op.starting for start in op.effects().starts)
         self.guarded = {buffer_of(s.memory) for s in starts if s.exclusive and s.space == SHARED}
-        self.guarded |= {op.result for op in unit.function.walk() if isinstance(op, SharedAlloc) and op.guarded}
+        self.guarded |= {op.result for op in ops if isinstance(op, SharedAlloc) and op.guarded}
 
     def accesses(self, op: Op) -> list[MemoryAccess]:
         """The accesses of an op, each by the one that stands for its sort."""

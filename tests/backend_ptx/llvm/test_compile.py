@@ -6,10 +6,12 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from llvmlite.binding import ModuleRef
 
-from tilewright.backend_ptx.llvm.compile import llvm_to_ptx
+from tilewright.backend_ptx.llvm.compile import llvm_binding, llvm_to_ptx, machine_of, pipeline_of
 from tilewright.backend_ptx.runtime.ptxas import assemble
 from tilewright.backend_ptx.targets import SM_80, SM_90A
+from tilewright.tileir import foreign
 from tilewright.tileir.diagnostics import TileCompilerExecutionError, TileInternalError
 
 KERNEL = """target triple = "nvptx64-nvidia-cuda"
@@ -66,6 +68,44 @@ def test_refused_text_is_an_internal_error_with_the_line() -> None:
     assert "LLVM refused the generated code" in text and "%nothing" in text
     assert "line 7 of the LLVM text: store <4 x float> %nothing" in text
     assert "TILEWRIGHT_DUMP_DIR" in text
+
+
+UNDOMINATED = """target triple = "nvptx64-nvidia-cuda"
+define ptx_kernel void @k(ptr addrspace(1) %p, i1 %c) {
+  br i1 %c, label %then, label %end
+then:
+  %made = add i32 1, 2
+  br label %end
+end:
+  store i32 %made, ptr addrspace(1) %p
+  ret void
+}
+"""
+
+
+@pytest.mark.parametrize("variable, foreign_code", [("1", False), ("0", True)])
+def test_llvm_verifies_where_that_is_wanted_and_code_of_others(
+    monkeypatch: pytest.MonkeyPatch, variable: str, foreign_code: bool,
+) -> None:
+    monkeypatch.setenv("TILEWRIGHT_VERIFY", variable)
+    monkeypatch.setattr(foreign, "linked", lambda *args: foreign_code)
+    with pytest.raises(TileCompilerExecutionError, match="does not dominate all uses"):
+        llvm_to_ptx(UNDOMINATED, SM_90A)
+
+
+def test_llvm_verifies_nothing_at_a_launch(monkeypatch: pytest.MonkeyPatch) -> None:
+    verified: list[str] = []
+    monkeypatch.setattr(ModuleRef, "verify", lambda module: verified.append(module.name))
+    for variable in ("0", "1"):
+        monkeypatch.setenv("TILEWRIGHT_VERIFY", variable)
+        llvm_to_ptx(GOOD, SM_90A)
+    assert len(verified) == 1
+
+
+def test_passes_are_made_once_for_a_target() -> None:
+    binding = llvm_binding()
+    first, second = (pipeline_of(binding, machine_of(binding, SM_90A)) for _ in range(2))
+    assert first is second and pipeline_of(binding, machine_of(binding, SM_80)) is not first
 
 
 def test_unknown_intrinsic_is_named() -> None:
