@@ -222,7 +222,7 @@ def _gradient(
     return *made, None
 
 
-@library_function(reference=attention_reference, backward=_gradient)
+@library_function(reference=attention_reference, backward=_gradient, autocast="region")
 def attention(
     q: Array, k: Array, v: Array, causal: bool = False, window: int = 0, cap: float = 0.0, scale: float | None = None,
     starts: Array | None = None, longest: int = 0,

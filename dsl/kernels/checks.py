@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
+from tilewright.arguments.arrays import ArrayInfo, describe
+from tilewright.arguments.sharing import overlap
 from tilewright.kernels.arrays import Array, dtype_of
 from tilewright.tileir.diagnostics import TileTypeError, TileValueError
 
@@ -53,6 +56,33 @@ def check_choice(function: str, name: str, value: str, choices: Sequence[str]) -
     """TileValueError for a name that is none of the choices."""
     if value not in choices:
         raise TileValueError(f"{function}: {name} is {value!r}; it must be one of {', '.join(choices)}")
+
+
+def check_out(function: str, out: Array, given: Mapping[str, Any], apart: Collection[str]) -> None:
+    """TileValueError for an output whose elements share memory with each other, or with another element of an array
+    that is read: some block would read what another one has written. `apart`: what may not be the output itself, as
+    its elements are read by several blocks."""
+    target = _info(out)
+    if target is None:
+        return
+    if any(n > 1 and stride == 0 for n, stride in zip(target.shape, target.strides, strict=True)):
+        raise TileValueError(f"{function}: elements of out, of shape {target.shape} and strides {target.strides}, "
+                             "share memory", hints=["give an output that is not expanded"])
+    for name, value in given.items():
+        source = _info(value) if hasattr(value, "shape") else None
+        if source is None or not overlap(source, target):
+            continue
+        if name in apart or (source.pointer, source.shape, source.strides) != (
+                target.pointer, target.shape, target.strides):
+            raise TileValueError(f"{function}: out shares memory with {name}, which is read while out is written",
+                                 hints=["give another output, or leave out= away"])
+
+
+def _info(x: Array) -> ArrayInfo | None:
+    try:
+        return describe(x)
+    except TypeError:  # the function says what is wrong with it, or takes complex numbers
+        return None
 
 
 def axis_of(function: str, axis: int, rank: int) -> int:

@@ -217,7 +217,7 @@ def gated_backward(grad: Array, gate: Array, up: Array, activation: str = "silu"
     return dgate, dup
 
 
-@library_function(reference=gated_reference, backward=gated_backward)
+@library_function(reference=gated_reference, backward=gated_backward, autocast="widest")
 def gated(gate: Array, up: Array, activation: str = "silu", *, out: Array | None = None) -> Array:
     """activation(gate) * up: SwiGLU with "silu", GeGLU with "gelu" or "gelu_tanh", computed in float32 (float64 of
     float64).

@@ -88,7 +88,7 @@ def _gradient(grad: Any, x: Any, weight: Any, labels: Any, smoothing: Any, ignor
     return *linear_cross_entropy_backward(grad, x, weight, labels, smoothing, ignored), None
 
 
-@library_function(reference=linear_cross_entropy_reference, backward=_gradient)
+@library_function(reference=linear_cross_entropy_reference, backward=_gradient, autocast="region")
 def linear_cross_entropy(
     x: Array, weight: Array, labels: Array, smoothing: float = 0.0, ignored: int = -100
 ) -> Array:

@@ -78,7 +78,7 @@ def _matmul_gradient(grad: Any, a: Any, b: Any, c: Any, alpha: Any, beta: Any, p
     return da, db, None if c is None else grad * beta
 
 
-@library_function(reference=matmul_reference, backward=_matmul_gradient)
+@library_function(reference=matmul_reference, backward=_matmul_gradient, autocast="region", apart=("a", "b"))
 def matmul(
     a: Array, b: Array, c: Array | None = None, alpha: float = 1.0, beta: float = 0.0, precision: str = "float32", *,
     out: Array | None = None,
@@ -209,7 +209,8 @@ def _linear_gradient(
     return dx, dw, None if bias is None else db, None if residual is None else grad
 
 
-@library_function(reference=linear_reference, backward=_linear_gradient)
+@library_function(reference=linear_reference, backward=_linear_gradient, autocast="region",
+                  apart=("x", "weight", "bias"))
 def linear(
     x: Array, weight: Array, bias: Array | None = None, residual: Array | None = None, activation: str = "none",
     rate: float = 0.0, seed: int = 0, precision: str = "float32", *, out: Array | None = None,

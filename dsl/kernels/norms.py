@@ -196,7 +196,7 @@ def rms_norm(x: Array, weight: Array | None = None, eps: float = 1e-6, *, out: A
     return _norm("rms_norm", x, None, weight, None, eps, False, out)[0]
 
 
-@library_function(reference=add_rms_norm_reference, backward=_add_rms_gradient)
+@library_function(reference=add_rms_norm_reference, backward=_add_rms_gradient, autocast="widest")
 def add_rms_norm(
     x: Array, residual: Array, weight: Array | None = None, eps: float = 1e-6
 ) -> tuple[Array, Array]:

@@ -30,7 +30,8 @@ def op(
         gradient of the kernel, where the function launches one; or a function, best an operator itself, that gives the
         gradient of each tensor among the parameters, or None, in their order. Its own parameters have the names of what
         they get: the operator's parameters, `grad` or `grads`, the cotangents, and `output` or `outputs`. `autocast`,
-        the dtype to which tensors of floats are cast under torch.autocast.
+        the dtype to which tensors of floats are cast under torch.autocast: one of torch's, "region" for that of the
+        region, or "widest" for the widest one among them.
     Result: a decorator; what it gives is called as the function is, and is the operator also for torch.compile. It has
         `register_autograd`, `register_vmap` and `register_kernel` of torch's own.
     Errors: ImportError without torch; ValueError for a name or parameter that is none, and for annotations that no

@@ -13,10 +13,12 @@ from torch._library.autograd import make_autograd_impl
 from tilewright.arguments.torch_tensors import check_output
 from tilewright.deriving.grad import grad
 from tilewright.launching.recording import recorded
+from tilewright.torch.autocasting import register_autocast
 from tilewright.torch.batching import loop_over_batch
 from tilewright.torch.derived import derive
 from tilewright.torch.effects import checked, mutated_by_example, tensors_in
-from tilewright.torch.gradients import register_backward, replace_autograd
+from tilewright.torch.gradients import register_backward
+from tilewright.torch.transforms import refuse_gradient, replace_autograd
 
 
 @dataclass(frozen=True)
@@ -42,12 +44,13 @@ def define(name: str, function: Callable[..., Any], options: Options) -> Any:
     operator.register_fake(_fake(function))
     operator.register_vmap(loop_over_batch(operator, name, params, mutated))
     if options.autocast is not None:
-        for device in ("cuda", "cpu"):
-            operator.register_autocast(device, options.autocast)
+        register_autocast(operator, options.autocast)
     if mutated:
         _refuse_leaves(operator, [k for k, param in enumerate(params) if param in mutated])
     if options.backward is not None:
         _register_gradient(operator, function, options.backward, params)
+    elif not mutated:
+        refuse_gradient(operator, "; give tw.torch.op one as backward=, or call register_autograd of the operator")
     return operator
 
 

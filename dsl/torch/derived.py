@@ -18,6 +18,7 @@ from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
 from tilewright.torch.batching import loop_over_batch
 from tilewright.torch.faking import run_on_fakes, storage, written_names
 from tilewright.torch.gradients import register_gradient, save, saved_values
+from tilewright.torch.transforms import all_tensors, refuse_gradient
 
 
 class View(NamedTuple):
@@ -60,15 +61,16 @@ def derive(operator: Any, function: Callable[..., Any], grad: Callable[..., Any]
         plan = plans.get(key)
         if plan is None:
             plan = plans[key] = make_plan(operator._qualname, function, args, needed, grad)
-        return carry_out(plan, list(_tensors(args)), cotangents, needed)
+        return carry_out(plan, list(all_tensors(args)), cotangents, needed)
 
     def fake(cotangents: Sequence[Any], needed: Sequence[bool], *args: Any) -> list[Any]:
         return [torch.empty_like(tensor, memory_format=torch.contiguous_format)
-                for tensor, wanted in zip(_tensors(args), needed, strict=True) if wanted]
+                for tensor, wanted in zip(all_tensors(args), needed, strict=True) if wanted]
 
     second = torch.library.custom_op(name, run, mutates_args=(), schema=schema)
     second.register_fake(fake)
     second.register_vmap(loop_over_batch(second, name, (), ()))
+    refuse_gradient(second, ": the derivative of a kernel is not differentiated again")
     _use(operator, second)
 
 
@@ -85,7 +87,7 @@ def _use(operator: Any, second: Any) -> None:
         args = saved_values(ctx)
         needed = [wanted for arg, want in zip(args, ctx.needs_input_grad, strict=False)
                   for wanted, _ in _needed(arg, want)]
-        found = iter(second(list(_tensors(grads)), needed, *args))
+        found = iter(second(list(all_tensors(grads)), needed, *args))
         return tuple(_gradient_of(arg, want, found)
                      for arg, want in zip(args[:ctx.tilewright_inputs], ctx.needs_input_grad, strict=True))
 
@@ -105,14 +107,6 @@ def _gradient_of(arg: Any, want: Any, found: Iterator[Any]) -> Any:
     if isinstance(arg, list) and any(isinstance(item, torch.Tensor) for item in arg):
         return [next(found) if wanted else None for wanted, _ in _needed(arg, want)]
     return next(found) if isinstance(arg, torch.Tensor) and want else None
-
-
-def _tensors(values: Any) -> Iterator[Any]:
-    for value in values:
-        if isinstance(value, torch.Tensor):
-            yield value
-        elif isinstance(value, (list, tuple)):
-            yield from _tensors(value)
 
 
 def _contiguous(value: Any) -> Any:
@@ -140,7 +134,7 @@ def make_plan(
     if len(made.launches) != 1:
         raise _refusal(name, f"the operator makes {len(made.launches)} launches, and the gradient of one is derived")
     (launch,) = made.launches
-    inputs, results = list(_tensors(made.args)), list(_tensors([made.result]))
+    inputs, results = list(all_tensors(made.args)), list(all_tensors([made.result]))
     owners = {storage(tensor): ("output", k, tensor) for k, tensor in enumerate(results)}
     owners |= {storage(tensor): ("input", k, tensor) for k, tensor in enumerate(inputs)}
     values = tuple(_view(arg, owners) for arg in launch.args)
@@ -186,7 +180,7 @@ def _check_values(
     """Every tensor that the kernel reads is an input's memory, and none that it writes."""
     kernel = launch.launcher._specialiser.name
     for param, value, arg in zip(names, values, launch.args, strict=True):
-        if isinstance(arg, tuple) and any(True for _ in _tensors(arg)):
+        if isinstance(arg, tuple) and any(True for _ in all_tensors(arg)):
             raise _refusal(name, f"argument {param!r} of kernel {kernel} is a tuple of tensors")
         for view in _views(value):
             if param in written and view.kind == "input":

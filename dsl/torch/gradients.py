@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import inspect
 import itertools
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+from torch.autograd import forward_ad
+
+from tilewright.torch.transforms import at_outer_levels, at_this_level, refuse_tangents, replace_autograd
 
 COTANGENTS = ("grad", "grads")
 _ONE, _ALL = -1, -2  # among the sources of values: the cotangent, as a tuple only where there are several; all of them
@@ -70,13 +72,6 @@ def register_gradient(
             operator, [a.default_value for a in schema.arguments], None if asks else gradient))
 
 
-def replace_autograd(operator: Any, kernel: Callable[..., Any]) -> None:
-    """Let a kernel take the place of torch's under the key "Autograd": torch warns of the first one of a process."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Warning only once for all operators")
-        operator._lib.impl(operator._name, kernel, "Autograd", with_keyset=True, allow_override=True)
-
-
 def _recording(operator: Any, defaults: Sequence[Any], direct: Any) -> Callable[..., Any]:
     """The kernel under the key "Autograd" of an operator whose parameters have these defaults (None where there is
     none). `direct`: a gradient that does not look at `ctx.needs_input_grad`."""
@@ -87,7 +82,8 @@ def _recording(operator: Any, defaults: Sequence[Any], direct: Any) -> Callable[
         def forward(ctx: Any, *args: Any) -> Any:
             *given, keyset = args
             with torch._C._AutoDispatchBelowAutograd():
-                result = overload.redispatch(keyset & after, *given)
+                with at_outer_levels():
+                    result = overload.redispatch(keyset & after, *given)
                 setup = operator._setup_context_fn
                 if setup is not None:
                     setup(ctx=ctx, inputs=(*given, *left_out[len(given):]), output=result)
@@ -106,14 +102,16 @@ def _recording(operator: Any, defaults: Sequence[Any], direct: Any) -> Callable[
                 ctx.needs_input_grad = needed
             return (*found, None) if isinstance(found, tuple) else (found, None)
 
-    # What Function.apply calls in the end, after it has looked for functorch's wrappers: the dispatcher takes off dead
-    # ones before it comes here.
+    # What Function.apply calls in the end, after it has looked for functorch's wrappers: the dispatcher takes off those
+    # that are dead, and of torch.func.grad and its kin those of the level that records, before it comes here.
     apply = super(torch.autograd.Function, WithGradient).apply
 
     def autograd(keyset: Any, *args: Any) -> Any:
+        if forward_ad._current_level >= 0:
+            refuse_tangents(operator._qualname, args)
         if torch.is_grad_enabled() and torch._C._any_requires_grad(*args):
-            transformed = torch._C._are_functorch_transforms_active()
-            return WithGradient.apply(*args, keyset) if transformed else apply(*args, keyset)
+            with at_this_level():
+                return apply(*args, keyset)
         with torch._C._AutoDispatchBelowAutograd():
             return overload.redispatch(keyset & after, *args)
 

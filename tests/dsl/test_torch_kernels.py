@@ -126,6 +126,38 @@ def test_heads_that_were_channels_become_channels_without_a_copy() -> None:
     assert all(g.is_contiguous() for g in torch.autograd.grad(out.sum(), wide))
 
 
+def test_autocast() -> None:
+    """Products take the dtype of the region, sums the widest one, as torch's do; one graph."""
+    x, w, g = torch.randn(4, 6, requires_grad=True), torch.randn(6, 6), torch.ones(6)
+
+    def block(x: Any, w: Any) -> Any:
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            normal, total = tk.add_rms_norm(tk.linear(x, w), x, g)
+            return tk.gated(tk.matmul(normal, w), normal), total
+
+    gate, total = torch.compile(block, fullgraph=True, backend="aot_eager")(x, w)
+    assert gate.dtype is total.dtype is torch.float32 and tk.linear(x, w).dtype is torch.float32
+    normal = F.rms_norm(x @ w.T + x, (6,), g, 1e-6)
+    torch.testing.assert_close(gate, F.silu(normal @ w) * normal, rtol=0.05, atol=0.05)
+    assert torch.autograd.grad(gate.sum(), x)[0].dtype is torch.float32
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert tk.linear(x, w.bfloat16()).dtype is torch.bfloat16
+        q, k, v = (torch.randn(1, 1, 4, 8, dtype=t) for t in (torch.bfloat16, torch.float32, torch.float32))
+        assert tk.attention(q, k, v)[0].dtype is torch.bfloat16
+
+
+def test_func_of_all_with_a_gradient() -> None:
+    """torch.func.grad of each gives what torch.autograd.grad gives."""
+    for name in ("rms_norm", "linear", "attention", "gated"):
+        args = one_case(name, True)
+
+        def loss(first: Any, name: str = name, rest: Any = tuple(args[1:])) -> Any:
+            found = tk.DECLARED[name](first, *rest)
+            return (found[0] if isinstance(found, tuple) else found).square().sum()
+
+        torch.testing.assert_close(torch.func.grad(loss)(args[0]), torch.autograd.grad(loss(args[0]), args[0])[0])
+
+
 def test_transforms_of_complex_tensors() -> None:
     torch.manual_seed(0)
     x = torch.randn(3, 16, dtype=torch.complex128, requires_grad=True)

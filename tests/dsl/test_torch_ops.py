@@ -138,6 +138,20 @@ def test_autocast() -> None:
     a, b = torch.ones(2, 4, dtype=torch.bfloat16), torch.ones(4, 2)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         assert ops.matmul(a, b).dtype is torch.float32
+    seen: list[Any] = []
+
+    def look(x: Tensor, y: Tensor) -> Tensor:
+        seen.append((x.dtype, y.dtype))
+        return torch.zeros_like(x)
+
+    for wanted, dtypes in (("region", [torch.bfloat16, torch.bfloat16]), ("widest", [torch.float32, torch.bfloat16])):
+        operator, seen[:] = tw.torch.op(f"tilewright_tests::{wanted}", autocast=wanted)(look), []
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            operator(a, b), operator(a, a)
+            assert operator(b.double(), b.double()).dtype is torch.float64 or wanted == "widest"
+        assert [one for one, other in seen[:2] if one is other] == dtypes
+    with pytest.raises(ValueError, match='it must be a dtype of torch, "region" or'):
+        tw.torch.op("tilewright_tests::wrong_autocast", autocast="half")(look)
 
 
 # ---- effects --------------------------------------------------------------------------------------------------------
@@ -254,11 +268,13 @@ def test_another_gradient_may_be_registered() -> None:
 
 
 def test_functorch() -> None:
-    """Its transforms are refused in torch's words; tensors that they left behind are taken as what they wrap."""
+    """Its transforms of reverse mode; tensors that they left behind are taken as what they wrap."""
     operator = tw.torch.op("tilewright_tests::transformed", backward=lambda grad: grad * 2)(_twice)
     x, kept = torch.ones(4, requires_grad=True), []
-    with pytest.raises(RuntimeError, match="to use an autograd.Function with functorch transforms"):
-        torch.func.grad(lambda t: operator(t).sum())(x)
+    assert torch.func.grad(lambda t: (operator(t) * t).sum())(x).tolist() == [3] * 4
+    assert torch.equal(torch.func.jacrev(torch.func.grad(lambda t: (operator(t) * t).sum()))(x), 4 * torch.eye(4))
+    each = torch.vmap(torch.func.grad(lambda t: ops.softmax(t[None]).square().sum()))(rows(3, 6))
+    torch.testing.assert_close(each, torch.func.grad(lambda t: torch.softmax(t, 1).square().sum())(rows(3, 6)))
 
     def keep(t: Any) -> Any:
         kept.append(t)
@@ -266,6 +282,23 @@ def test_functorch() -> None:
 
     torch.func.grad(keep)(x)
     assert torch.autograd.grad(operator(kept[0]).sum(), x)[0].tolist() == [2] * 4
+
+
+def test_derivatives_that_are_not_there() -> None:
+    """torch would drop the tangents, and the outer record of a gradient."""
+    x = rows(2, 6, grad=True)
+    square = tw.torch.op("tilewright_tests::no_gradient")(_twice)
+    for run in (lambda: torch.func.jvp(ops.softmax, (x,), (x,)), lambda: torch.func.jvp(square, (x[0],), (x[0],)),
+                lambda: torch.func.hessian(lambda t: ops.softmax(t).sum())(x)):
+        with pytest.raises(RuntimeError, match="has no derivative in forward mode"):
+            run()
+    once = torch.autograd.grad(ops.softmax(x).square().sum(), x, create_graph=True)[0]
+    with pytest.raises(RuntimeError, match="softmax_backward has no gradient; give"):
+        once.sum().backward()
+    with pytest.raises(RuntimeError, match="no_gradient has no gradient; give tw.torch.op one as backward="):
+        square(x[0]).sum().backward()
+    square.register_autograd(lambda ctx, grad: grad * 2)
+    assert torch.autograd.grad(square(x[0]).sum(), x)[0][0].tolist() == [2] * 6
 
 
 def _twice(x: Tensor) -> Tensor:

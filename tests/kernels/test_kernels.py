@@ -314,3 +314,22 @@ def test_samples_have_their_probabilities() -> None:
     assert (np.abs(found - share) < 4 * np.sqrt(share * (1 - share) / 5000)).all()
     kept = np.bincount(tk.sample(np.tile(np.log(share), (500, 1)), 3, 1.0, 2), minlength=4)
     assert kept[1] == kept[2] == 0 and kept[0] > kept[3] > 0
+
+
+def test_outputs_that_share_memory() -> None:
+    """In place is as it was; what another block would read too late is refused."""
+    x = np.arange(12.0).reshape(3, 4)
+    want = tk.softmax(x)
+    rows = np.concatenate([x, x[:1]])
+    square = np.eye(4)
+    for function, args, out in (
+        (tk.softmax, (rows[:3],), rows[1:]), (tk.softmax, (x,), x[::-1]), (tk.matmul, (square, square), square),
+        (tk.linear, (square, square), square),
+    ):
+        with pytest.raises(tw.TileValueError, match="out shares memory with"):
+            function(*args, out=out)
+    with pytest.raises(tw.TileValueError, match="elements of out, of shape .* share memory"):
+        tk.softmax(x, out=np.lib.stride_tricks.as_strided(np.zeros(4), (3, 4), (0, 8)))
+    assert tk.softmax(rows[:3], out=rows[:3]) is not None and np.array_equal(rows[:3], want)
+    c = np.ones((4, 4))
+    assert np.array_equal(tk.matmul(np.eye(4), np.eye(4), c, beta=1.0, out=c), 1 + np.eye(4))
