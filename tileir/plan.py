@@ -121,8 +121,8 @@ class Launching:
     `cluster` CTAs run each block of a launch: the grid is so many times longer along its axis 0. `dependent`: the
     kernel waits for the grids before it, so that it may be launched while they run. `looped`: as many CTAs as fit the
     GPU loop over the blocks of a launch. `packed`: so many blocks, side by side along axis 0, have warps of their own
-    in a CTA. `walked`: any number of blocks may walk over the tiles of so many elements along an axis of a parameter
-    (the parameter, the axis, the elements; or nothing).
+    in a CTA. `walked`: any number of blocks may walk over the tiles of so many elements along an axis of a parameter,
+    of which a launch gives each block several (the parameter, the axis, the elements, the tiles; or nothing).
     """
 
     cluster: int = 1

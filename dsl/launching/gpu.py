@@ -19,11 +19,9 @@ from tilewright.launching.timeouts import limited
 from tilewright.tileir.environment import switched_on
 from tilewright.tileir.plan import NO_ALIASES, Aliases, Switches
 
-# Where blocks walk over tiles, a launch starts one for each EACH of these, if the GPU then runs at least WAVES times
-# as many as fit, and BESIDE fit an SM, so that others run while one starts. On an H100, of a copy's rate with the
-# best of 1 to 16 blocks an SM, and with 4, 8 and 16 tiles each: softmax of 512 bfloat16 columns 0.84, 0.98, 0.97,
-# 0.95, of 1024 0.95, 0.97, 0.95, 0.94, layer norm of 1024 0.91, 0.98, 0.96, 0.95, of 5000 0.93, 0.89, 0.93, 0.93.
-EACH, WAVES, BESIDE = 8, 2, 2
+# Where blocks walk over tiles, a launch starts one for every few of these (`order_blocks` says how many), if the GPU
+# then runs at least WAVES times as many as fit, and BESIDE fit an SM, so that others run while one starts.
+WAVES, BESIDE = 2, 2
 OutputRange = tuple[int, int, int, int, int, int]
 MAX_PLANS = 4096  # plans are per exact shape; a kernel with ever new shapes must not grow without bound
 
@@ -195,10 +193,10 @@ def _processors(kernel: Any) -> int:
 def _walking(kernel: Any, flat: Sequence[Leaf]) -> tuple[int, int]:
     """From how many blocks on a launch leaves no SM to others, and how many walk over a kernel's tiles then at least;
     (0, 0) where tiles or CTAs are few."""
-    parameter, axis, size = kernel.walked
+    parameter, axis, size, each = kernel.walked
     leaf = flat[parameter]
     assert isinstance(leaf, ArrayArgument)
-    blocks = min(-(-real(leaf).shape[axis] // size) // EACH, MAX_ENTRY)
+    blocks = min(-(-real(leaf).shape[axis] // size) // each, MAX_ENTRY)
     fit, processors = _resident(kernel), _processors(kernel)
     pays = fit >= BESIDE * processors and blocks * kernel.cluster >= WAVES * fit
     return (processors, blocks) if pays else (0, 0)

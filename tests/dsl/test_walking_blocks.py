@@ -12,7 +12,8 @@ from support import fake_cuda
 from support.fake_cuda import FakeCuda
 
 import tilewright as tw
-from tilewright.launching.gpu import EACH, WAVES
+from tilewright.backend_ptx.passes.clusters.order_blocks import FEW, MANY
+from tilewright.launching.gpu import WAVES
 from tilewright.launching.grid import make_grid
 from tilewright.tune.job import make_job
 
@@ -88,7 +89,12 @@ def walked(kernel: Any) -> tuple[int, ...]:
 
 
 def test_what_may_be_walked_over_by_more_blocks() -> None:
-    assert walked(rows) == (0, 0, 1) and walked(tiles) == (1, 1, 2)
+    assert walked(rows) == (0, 0, 1, MANY) and walked(tiles) == (1, 1, 2, MANY)
+
+
+def test_few_tiles_for_each_where_no_ring_brings_them() -> None:
+    specs = [tw.spec("f32[64,63]")] * 2  # at odd addresses
+    assert tuple(rows.lower(*specs, target="sm_90a").machine_ir().plan.walked) == (0, 0, 1, FEW)
 
 
 @pytest.mark.parametrize(
@@ -99,14 +105,15 @@ def test_what_may_not(kernel: Any) -> None:
 
 
 def test_launches(cuda: FakeCuda) -> None:
-    """From as many blocks as SMs on, where these are fewer than have EACH rows, of which there are many."""
-    enough = WAVES * FIT * EACH
-    for count, grid, want in ((enough, SMS, enough // EACH), (2 * enough, 400, 2 * enough // EACH),
-                              (enough, SMS - 1, SMS - 1), (enough - EACH, SMS, SMS), (enough, enough, enough)):
+    """From as many blocks as SMs on, where these are fewer than have MANY rows, of which there are many."""
+    enough = WAVES * FIT * MANY
+    for count, grid, want in ((enough, SMS, enough // MANY), (2 * enough, 400, 2 * enough // MANY),
+                              (enough, SMS - 1, SMS - 1), (enough - MANY, SMS, SMS), (enough, enough, enough)):
         x, out = (tw.to_device(np.zeros((count, 8), np.float32)) for _ in range(2))
         for _ in range(3):
             rows[(grid,)](x, out)
             assert cuda.launches[-1].grid == (want, 1, 1)
         rows[(grid, 2)](x, out)
         assert cuda.launches[-1].grid == (grid, 2, 1)
-        assert make_job(rows, make_grid((grid,)), (x, out), None).meta["walked"] == (0, 0, 1)  # and a tuner's process
+        job = make_job(rows, make_grid((grid,)), (x, out), None)  # and a tuner's process
+        assert job.meta["walked"] == (0, 0, 1, MANY)
