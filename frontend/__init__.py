@@ -4,8 +4,10 @@
 from tilewright.frontend import (
     assign,
     attributes,
+    containers,
     contexts,
     debug,
+    displays,
     expressions,
     loops,
     statements,
@@ -26,6 +28,7 @@ from tilewright.frontend.calls import (
     math,
     matmul,
     memory,
+    methods,
     output,
     random,
     raw,
@@ -42,7 +45,7 @@ from tilewright.frontend.values import ConstArg
 __all__ = ["ConstArg", "translate"]
 
 _REGISTERED = (
-    assign, attributes, contexts, debug, expressions, loops, statements, static, structs, subscripts,
-    arith, arrays, atomics, bits, builtins, compose, convert, factories, join, math, matmul, memory, output, random,
-    raw, reduce, scan, shape, sort, take, views,
+    assign, attributes, containers, contexts, debug, displays, expressions, loops, statements, static, structs,
+    subscripts, arith, arrays, atomics, bits, builtins, compose, convert, factories, join, math, matmul, memory,
+    methods, output, random, raw, reduce, scan, shape, sort, take, views,
 )

@@ -73,10 +73,8 @@ _FUNCTIONS: dict[str, str] = {
     "double": "write ct.float64", "float8e4nv": "write ct.float8_e4m3fn", "float8e5": "write ct.float8_e5m2",
 }
 _BUILTINS: dict[str, str] = {
-    "pow": "write x ** y", "list": "write a tuple: (a, b)",
-    "dict": "pass keyword arguments or use a frozen dataclass", "set": "write a tuple: (a, b)",
+    "set": "write a tuple: (a, b)",
     "isinstance": "test x.dtype == ct.float32, or x.ndim", "type": "test x.dtype == ct.float32, or x.ndim",
-    "map": "write tuple(f(x) for x in ct.static_iter(...))",
     "filter": "write tuple(x for x in ct.static_iter(...) if c)",
     "sorted": "write ct.sort(t) of a tile, or sort in ct.static_eval(...)",
     "iter": "loop with range or ct.static_iter", "next": "loop with range or ct.static_iter",
@@ -198,9 +196,7 @@ def on_builtin(name: str) -> list[str]:
 
 def on_object(value: Any) -> list[str]:
     """For a captured object that kernels cannot use."""
-    if isinstance(value, list):
-        return ["make it a tuple, or pass a list of arrays as an argument"]
-    if isinstance(value, (dict, set, frozenset)):
+    if isinstance(value, (list, dict, set, frozenset)):  # lists and dicts of other classes
         return ["use a tuple or a frozen dataclass; ct.static_eval(...) can read it as it is"]
     if any(hasattr(value, f"__{name}__") for name in ("array_interface", "dlpack", "cuda_array_interface")):
         return ["pass it as an argument of the kernel"]

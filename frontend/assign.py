@@ -6,12 +6,14 @@ import ast
 from typing import Any
 
 from tilewright.frontend.advice import on_number
+from tilewright.frontend.calls.builtins import items_of
 from tilewright.frontend.calls.call import call_value
+from tilewright.frontend.containers import change, set_item
 from tilewright.frontend.dispatch import statement
 from tilewright.frontend.expressions import apply_binary, make_closure
 from tilewright.frontend.subscripts import evaluate_index
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import Struct, Val, is_array, is_list, is_tile, named
+from tilewright.frontend.values import Keywords, ListOf, Struct, Val, is_array, is_list, is_tile, named
 from tilewright.tileir.diagnostics import TileError, TileSyntaxError, TileTypeError, TileValueError
 from tilewright.tileir.ops.reduce import ReduceMax, ReduceMin
 
@@ -39,7 +41,7 @@ def _assign_other(t: Translator, target: ast.expr, value: Val) -> None:
     elif isinstance(target, ast.Attribute):
         raise TileSyntaxError("attributes cannot be assigned in a kernel",
                               hints=["make a new object: dataclasses.replace(x, field=...)"])
-    else:  # a starred target, which unpack refuses, is the only other one that Python's grammar has
+    else:  # a starred target, which unpack assigns, is the only other one that Python's grammar has
         raise AssertionError(type(target).__name__)
 
 
@@ -48,15 +50,16 @@ def unpack(t: Translator, targets: list[ast.expr], value: Val) -> None:
     if not isinstance(value, tuple):
         raise TileTypeError(f"expected a tuple of {len(targets)} to unpack, got {named(value)}",
                             hints=_unpacking_hints(value))
-    for target in targets:
-        if isinstance(target, ast.Starred):
-            raise TileSyntaxError("*rest is not possible in an assignment of a kernel", t.span(target),
-                                  hints=["use a slice: x[1:]"])
+    stars = [i for i, target in enumerate(targets) if isinstance(target, ast.Starred)]
+    if stars and len(value) >= len(targets) - 1:
+        first, last = stars[0], len(value) - (len(targets) - 1 - stars[0])
+        value = (*value[:first], ListOf(value[first:last]), *value[last:])
     if len(value) != len(targets):
         amount = "too many" if len(value) > len(targets) else "too few"
-        raise TileValueError(f"{amount} values to unpack: expected {len(targets)}, got {len(value)}")
+        wanted = f"{len(targets) - 1} or more" if stars else len(targets)
+        raise TileValueError(f"{amount} values to unpack: expected {wanted}, got {len(value)}")
     for target, item in zip(targets, value, strict=True):
-        assign(t, target, item)
+        assign(t, target.value if isinstance(target, ast.Starred) else target, item)
 
 
 def _unpacking_hints(value: Val) -> list[str]:
@@ -71,15 +74,20 @@ def _unpacking_hints(value: Val) -> list[str]:
 
 
 def assign_item(t: Translator, target: ast.Subscript, value: Val) -> None:
-    """`x[i] = value`: only dataclasses with __setitem__ have it."""
+    """`x[i] = value`: lists, dicts and dataclasses with __setitem__ have it."""
     container = check_items(t, target)
+    if not isinstance(container, Struct):
+        set_item(t, target, value)
+        return
     method: Any = getattr(container.type, "__setitem__")  # noqa: B009  (mypy takes the attribute for type's own)
     call_value(t, method, [container, evaluate_index(t, target.slice), value], {})
 
 
-def check_items(t: Translator, target: ast.Subscript) -> Struct:
-    """The object whose items are assigned; TileTypeError for what has none that can be."""
+def check_items(t: Translator, target: ast.Subscript) -> Struct | ListOf | Keywords:
+    """The list, dict or object whose items are assigned; TileTypeError for what has none that can be."""
     container = t.expr(target.value)
+    if isinstance(container, (ListOf, Keywords)):
+        return container
     if isinstance(container, Struct) and hasattr(container.type, "__setitem__"):
         return container
     hints = []
@@ -119,6 +127,9 @@ def augmented_assignment(t: Translator, node: ast.AugAssign) -> None:
     if isinstance(node.target, ast.Subscript):
         check_items(t, node.target)
     x, y = t.expr(load), t.expr(node.value)
+    if isinstance(x, ListOf) and isinstance(node.op, ast.Add):  # in place: no other name may stand for the list
+        change(t, load, lambda old: ListOf((*old, *items_of("+=", "y", 0, y)), old.made))
+        return
     with t.pointing(x=load, y=node.value):
         value = apply_binary(t, type(node.op), x, y)
     assign(t, node.target, value)

@@ -19,6 +19,7 @@ from tilewright.frontend.values import (
     BoundMethod,
     Builtin,
     Keywords,
+    ListOf,
     RawMemory,
     Struct,
     Text,
@@ -39,6 +40,8 @@ Reader = Callable[[Translator, Any], Val]
 
 _TILE: dict[str, Reader] = {
     "dtype": lambda t, v: v.type.dtype, "shape": lambda t, v: v.type.shape, "ndim": lambda t, v: v.type.rank,
+    "size": lambda t, v: v.type.size,
+    "T": lambda t, v: call_value(t, Builtin("permute"), (v, tuple(range(v.type.rank))[::-1]), {}),
 }
 _LOOSE: dict[str, Reader] = {
     "dtype": lambda t, v: loose_dtype(v), "shape": lambda t, v: (), "ndim": lambda t, v: 0,
@@ -65,6 +68,14 @@ _METHODS: dict[str, tuple[str, ...]] = {
         *(f"atomic_{n}_offset" for n in ("cas", "xchg", "add", "max", "min", "and", "or", "xor")),
     ),
 }
+
+# Functions of the language whose first operand is a tile; t.sum(axis) is ct.sum(t, axis).
+FUNCTIONS_AS_METHODS = frozenset((
+    "abs", "all", "any", "argmax", "argmin", "argsort", "bitcast", "broadcast_to", "ceil", "clamp", "cos", "cumprod",
+    "cumsum", "erf", "exp", "exp2", "expand_dims", "expm1", "flip", "floor", "isfinite", "isinf", "isnan", "log",
+    "log1p", "log2", "matmul", "max", "min", "prod", "roll", "round", "rsqrt", "sigmoid", "sin", "sort", "sqrt", "sum",
+    "take", "tanh", "topk", "trunc",
+))
 
 # Methods that Python itself runs while compiling: their results are constants again.
 _OF_CONSTANTS: dict[type, tuple[str, ...]] = {
@@ -104,6 +115,8 @@ def member(t: Translator, value: Val, name: str) -> Val:
             return readers[name](t, value)
         if name in _METHODS[kind]:
             return BoundMethod(Builtin(f"{kind}.{name}"), value)
+        if kind == "Tile" and name in FUNCTIONS_AS_METHODS:
+            return BoundMethod(Builtin(name), value)
         hints = on_member(kind, name) or _as_function(kind, name) or close_to(name, [*readers, *_METHODS[kind]])
         if not hints and kind in ("TiledView", "RawArrayMemory"):
             hints = _members(readers, _METHODS[kind])
@@ -132,6 +145,8 @@ def _of_object(t: Translator, value: Val, name: str) -> Val:
 
 def _python_kinds(value: Val) -> tuple[str, ...]:
     """Whose methods a value of Python has."""
+    if isinstance(value, ListOf):
+        return ("list", "tuple")
     if isinstance(value, tuple):
         return ("namedtuple", "tuple") if hasattr(value, "_fields") else ("tuple",)
     return ("dict",) if isinstance(value, Keywords) else ()
@@ -143,6 +158,8 @@ def _other_hints(value: Val) -> list[str]:
     if hasattr(value, "_fields"):
         return [f"its fields are {', '.join(value._fields)}"]
     if isinstance(value, tuple):
+        if isinstance(value, ListOf):
+            return ["a list has append, extend, insert, pop, reverse, clear, copy, index and count"]
         return ["tuples have no fields and do not grow: index with t[0], join with t + (v,)"]
     if isinstance(value, (str, Text)):
         return ['put values into an f-string, f"{x}"; make other text outside the kernel, or in ct.static_eval(...)']

@@ -36,6 +36,14 @@ class Side:
 
 def run(t: Translator, stmts: Sequence[ast.stmt]) -> None:
     """Translate a statement list. Afterwards `t.scope.exit` says how it is left."""
+    around, t.statement_block = t.statement_block, t.block
+    try:
+        _run(t, stmts)
+    finally:
+        t.statement_block = around
+
+
+def _run(t: Translator, stmts: Sequence[ast.stmt]) -> None:
     for i, node in enumerate(stmts):
         t.on_statement(t, node)
         if type(node) is ast.If:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from tilewright.frontend.branches import narrowed
 from tilewright.frontend.scopes import Binding, Conflict, MaybeUnbound
-from tilewright.frontend.structure import Mismatch, concrete, forget_facts, hand_over, leaves, match, rebuild
+from tilewright.frontend.structure import Mismatch, concrete, forget_facts, hand_over, leaves, made_by, match, rebuild
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import Val, describe, named
+from tilewright.frontend.values import Keywords, ListOf, Val, describe, named
 from tilewright.tileir.core import Block, Value
 from tilewright.tileir.diagnostics import Related, TileTypeError
 
@@ -21,7 +21,8 @@ class Carried:
         flow = t.scope.source.flow
         live = flow.head[node] | flow.captured
         found = t.scope.vars
-        self.assigned = sorted(flow.assigned[node])
+        changed = {n for n in flow.changed[node] if n in found and made_by(found[n].value)}
+        self.assigned = sorted(flow.assigned[node] | changed)
         self.names = [n for n in self.assigned if n in live and n in found and is_usable(found[n])]
         self.names += [hidden] if hidden else []
         self.init = {n: forget_facts(t, concrete(t, found[n].value)) for n in self.names}
@@ -49,7 +50,16 @@ class Carried:
                 out += [hand_over(t, leaf, type_) for leaf, type_ in match(self.init[n], binding.value)]
             except Mismatch:
                 raise self._changed(t, n, binding) from None
+            self._check_alone(t, n, end)
         return out
+
+    def _check_alone(self, t: Translator, name: str, end: dict[str, Binding]) -> None:
+        """TileTypeError where a list of the body goes round the loop under two names, which would part."""
+        new = made_by(end[name].value) - made_by(self.init[name])
+        for other in self.names if new else ():
+            if other != name and other in end and new & made_by(end[other].value):
+                raise TileTypeError(f"{name} and {other} stand for one list at the end of the loop's body",
+                                    t.span(end[name].node), hints=["copy it: list(x)"])
 
     def leave(self, t: Translator, results: Iterator[Value], end: dict[str, Binding]) -> None:
         """Bind the variables to a loop's results; what else the body assigned may be undefined from here on."""
@@ -79,6 +89,8 @@ def is_usable(binding: Binding) -> bool:
 
 
 def _how_to_start(name: str, before: Val, after: Val) -> str:
+    if isinstance(before, (ListOf, Keywords)) and type(after) is type(before):
+        return "a loop that makes a list longer, or adds keys, has a number of iterations that is known while compiling"
     if not isinstance(after, Value) or not hasattr(after.type, "dtype") or not isinstance(before, Value):
         return f"a variable that a loop carries keeps its type; use another name, or start {name} as what it becomes"
     dtype, shape = after.type.dtype, getattr(after.type, "shape", ())

@@ -11,8 +11,9 @@ from tilewright.frontend import advice
 from tilewright.frontend.branches import short_circuit
 from tilewright.frontend.calls import arith, math
 from tilewright.frontend.promotion import of_operand
+from tilewright.frontend.subscripts import key_of
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import Keywords, Struct, Text, Val, is_loose, is_tile, named
+from tilewright.frontend.values import Keywords, ListOf, Struct, Text, Val, is_loose, is_tile, named
 from tilewright.tileir.diagnostics import TileTypeError
 from tilewright.tileir.dtypes import DType
 
@@ -25,6 +26,8 @@ def equals(t: Translator, x: Val, y: Val, negate: bool = False) -> Val:
     symbol = "!=" if negate else "=="
     if (is_tile(x) or is_loose(x)) and (is_tile(y) or is_loose(y)):
         return arith.binary(t, "not_equal" if negate else "equal", x, y, symbol)
+    if isinstance(x, ListOf) is not isinstance(y, ListOf) and isinstance(x, tuple) and isinstance(y, tuple):
+        return negate
     if isinstance(x, tuple) and isinstance(y, tuple):
         same = _equal_tuples(t, x, y)
         return math.logical_not(t, same) if negate else same
@@ -77,11 +80,11 @@ def identical(x: Val, y: Val) -> bool:
 def contains(t: Translator, x: Val, container: Val) -> Val:
     """`x in container`."""
     if isinstance(container, Keywords):
-        return x in container.items
+        return key_of(x) in container.items
     if isinstance(container, str) and isinstance(x, str):
         return x in container
     if not isinstance(container, tuple):
-        error = TileTypeError(f"in: expected a tuple on the right, got {named(container)}",
+        error = TileTypeError(f"in: expected a tuple, list or dict on the right, got {named(container)}",
                               hints=["write x == y"] if is_loose(container) else [])
         raise of_operand("y", error)
     result: Val = False

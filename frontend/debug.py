@@ -8,7 +8,7 @@ import math
 from tilewright.frontend.calls.registry import call_rule
 from tilewright.frontend.scopes import Binding, Conflict, MaybeUnbound
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import Struct, Val
+from tilewright.frontend.values import Keywords, ListOf, Struct, Val
 from tilewright.tileir.core import Value
 from tilewright.tileir.ops.debug import HOLE, Breakpoint
 
@@ -47,7 +47,10 @@ def _text(value: Val, values: list[Value]) -> str:
     if isinstance(value, float):
         return repr(value) if math.isfinite(value) else f"float({str(value)!r})"
     if isinstance(value, tuple):
-        return "(" + "".join(f"{_text(item, values) or '...'}, " for item in value) + ")"
+        inside = "".join(f"{_text(item, values) or '...'}, " for item in value)
+        return f"[{inside}]" if isinstance(value, ListOf) else f"({inside})"
+    if isinstance(value, Keywords):
+        return "{" + "".join(f"{key!r}: {_text(item, values) or '...'}, " for key, item in value.items.items()) + "}"
     if isinstance(value, Struct):
         fields = (f"{name}={_text(item, values) or '...'}" for name, item in value.fields.items())
         return f"{value.type.__name__}({', '.join(fields)})"

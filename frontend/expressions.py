@@ -15,7 +15,7 @@ from tilewright.frontend.names import lookup
 from tilewright.frontend.texts import Piece, formatted, joined, shown
 from tilewright.frontend.translator import Translator
 from tilewright.frontend.truth import condition, truth
-from tilewright.frontend.values import Closure, Text, Val, is_tile, known, named
+from tilewright.frontend.values import Closure, ListOf, Text, Val, is_tile, known, named
 from tilewright.tileir.diagnostics import TileSyntaxError, TileTypeError, TileValueError, at
 
 _BINARY: dict[type[ast.operator], tuple[str, str]] = {
@@ -69,12 +69,19 @@ def apply_binary(t: Translator, op: type[ast.operator], x: Val, y: Val) -> Val:
     rule, symbol = _BINARY[op]
     if op is ast.Add:
         if isinstance(x, tuple) and isinstance(y, tuple):
-            return x + y
+            return _joined(x, y)
         if isinstance(x, (str, Text)) and isinstance(y, (str, Text)):
             return concatenate(x, y)
     if op is ast.Mult and isinstance(x, (str, tuple)) ^ isinstance(y, (str, tuple)):
         return _repeated(x, y) if isinstance(x, (str, tuple)) else _repeated(y, x)
     return arith.binary(t, rule, x, y, symbol)
+
+
+def _joined(x: tuple[Val, ...], y: tuple[Val, ...]) -> tuple[Val, ...]:
+    if isinstance(x, ListOf) is not isinstance(y, ListOf):
+        raise TileTypeError(f"+: {named(x)} and {named(y)} cannot be joined",
+                            hints=["make both lists, list(x), or both tuples, tuple(x)"])
+    return ListOf((*x, *y)) if isinstance(x, ListOf) else x + y
 
 
 def _repeated(value: str | tuple[Val, ...], times: Val) -> Val:
@@ -85,7 +92,7 @@ def _repeated(value: str | tuple[Val, ...], times: Val) -> Val:
                             hints=["compute with its items one by one"] if isinstance(value, tuple) else [])
     if len(value) * count > MAX_REPEATED:
         raise TileValueError(f"*: the result has {len(value) * count} items; {MAX_REPEATED} are the most")
-    return value * count
+    return ListOf(value * count) if isinstance(value, ListOf) else value * count
 
 
 def concatenate(x: str | Text, y: str | Text) -> str | Text:
@@ -123,24 +130,17 @@ def comparison(t: Translator, node: ast.Compare) -> Val:
 
 
 def _chain(t: Translator, node: ast.Compare, i: int, left: Val) -> Val:
-    """`a < b < c`: the first comparison, and if it holds the rest; the middle is evaluated once."""
+    """`a < b < c`: the first comparison, and if it holds the rest; the middle is evaluated once.
+
+    Comparisons of tiles are combined element by element.
+    """
     right = t.expr(node.comparators[i])
     first = compare(t, node.ops[i], left, right)
     if i + 1 == len(node.ops):
         return first
     if is_tile(first) and first.type.shape:
-        raise TileTypeError(f"a chained comparison of tiles has no single truth value; this one is {named(first)}",
-                            hints=[f"compare element by element: {_apart(node)}"])
+        return call_rule_by_name(t, "bitwise_and", (first, _chain(t, node, i + 1, right)))
     return short_circuit(t, first, lambda: _chain(t, node, i + 1, right), is_and=True, what="a chained comparison")
-
-
-def _apart(node: ast.Compare) -> str:
-    """A chain as comparisons of two."""
-    operands = [node.left, *node.comparators]
-    pairs = [ast.Compare(operands[i], [op], [operands[i + 1]]) for i, op in enumerate(node.ops)]
-    texts = [f"({ast.unparse(pair)})" for pair in pairs]
-    whole = " & ".join(texts)
-    return whole if len(whole) <= 80 else "(a < b) & (b < c)"
 
 
 def compare(t: Translator, op: ast.cmpop, x: Val, y: Val) -> Val:
@@ -194,6 +194,18 @@ def conditional(t: Translator, node: ast.IfExp) -> Val:
     if isinstance(cond, bool):
         return t.expr(node.body if cond else node.orelse)
     return select_value(t, cond, node)
+
+
+@expression(ast.NamedExpr)
+def named_expression(t: Translator, node: ast.NamedExpr) -> Val:
+    value = t.expr(node.value)
+    inside = t.scope.outer is not None and t.scope.outer.source is t.scope.source
+    if inside or t.block is not t.statement_block:
+        where = "in a comprehension" if inside else "where only the run knows whether it is reached"
+        raise TileSyntaxError(f"the := operator is not possible {where}",
+                              hints=["assign in a statement of its own"])
+    t.scope.bind(node.target.id, value, node.target)
+    return value
 
 
 @expression(ast.Lambda)

@@ -59,6 +59,31 @@ def assigned_names(roots: Iterable[ast.AST]) -> Names:
     return frozenset(out)
 
 
+# Methods that change the list or dict before their dot.
+CHANGING = frozenset(("append", "extend", "insert", "pop", "reverse", "clear", "update", "setdefault"))
+
+
+def root_name(node: ast.expr) -> str:
+    """The name in `name[i][j]`; "" where there is none."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def grown_names(roots: Iterable[ast.AST]) -> Names:
+    """Names that may stand for a list or dict, or hold one, whose methods statements call to change it."""
+    return frozenset(
+        root_name(n.func.value) for root in roots for n in ast.walk(root)
+        if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr in CHANGING
+    )
+
+
+def changed_names(roots: Sequence[ast.AST]) -> Names:
+    """Names that may stand for a list or dict, or hold one, that statements change."""
+    stored = (n for root in roots for n in ast.walk(root) if isinstance(n, ast.Subscript))
+    return grown_names(roots) | {root_name(n) for n in stored if isinstance(n.ctx, ast.Store)}
+
+
 def local_names(node: ast.FunctionDef | ast.Lambda) -> Names:
     """Names that are local to a function: parameters and everything that it assigns."""
     body = node.body if isinstance(node, ast.FunctionDef) else []
@@ -98,7 +123,8 @@ class Flow:
 
     `after[s]`: names read after s when s is left at its end. `tail[s]`: names read after the list that s stands in,
     or at a place that a break or continue in it jumps to. `head[loop]`: names read from a loop's start on.
-    `assigned[loop]`: names that its body assigns. Names that nested functions read count as live everywhere.
+    `assigned[loop]`: names that its body assigns, `changed[loop]`: those that it may change as lists. Names that nested
+    functions read count as live everywhere.
     """
 
     def __init__(self, node: ast.FunctionDef | ast.Lambda) -> None:
@@ -106,6 +132,7 @@ class Flow:
         self.tail: dict[ast.stmt, Names] = {}
         self.head: dict[ast.stmt, Names] = {}
         self.assigned: dict[ast.stmt, Names] = {}
+        self.changed: dict[ast.stmt, Names] = {}
         if isinstance(node, ast.Lambda):
             self.captured = EMPTY
             return
@@ -167,6 +194,7 @@ class Flow:
             before = head = read_names(node.test) | (EMPTY if forever else out) | own | (out & passed)
         if not self._summing:
             self.assigned[node] = assigned_names(node.body) | variable
+            self.changed[node] = changed_names(node.body)
             self.head[node] = head
             self._list(node.body, head, out, head)
         return before

@@ -12,7 +12,7 @@ from typing import Any
 from tilewright.frontend.advice import on_object
 from tilewright.frontend.promotion import convert
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import SliceSpec, Struct, Val, like
+from tilewright.frontend.values import OUTSIDE, Keywords, ListOf, SliceSpec, Struct, Val, like
 from tilewright.tileir.diagnostics import TileTypeError, TileValueError
 from tilewright.tileir.dtypes import BY_NAME, DType
 from tilewright.tileir.foreign import is_declared
@@ -45,8 +45,8 @@ def frontend_value(t: Translator, value: Any, name: str) -> Val:
     if _is_typed_number(value):
         strict = BY_NAME[_FOREIGN_NAMES.get(value.dtype.name, value.dtype.name)]
         return t.constant(convert(value.item(), strict), strict)
-    if isinstance(value, tuple):
-        return like(value, (frontend_value(t, item, name) for item in value))
+    if isinstance(value, tuple) or type(value) in (list, dict):
+        return _container(t, value, name)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return struct_value(t, value, name)
     if isinstance(value, (*_AS_THEY_ARE, SliceSpec)) or hasattr(value, "__tilewright_builtin__"):
@@ -56,6 +56,15 @@ def frontend_value(t: Translator, value: Any, name: str) -> Val:
     if type(value).__name__ in NATIVE_FUNCTIONS:
         return value
     raise TileTypeError(f"{name} is {_kind(value)}, which a kernel cannot use", hints=on_object(value))
+
+
+def _container(t: Translator, value: Any, name: str) -> Val:
+    """A tuple, list or dict. The host may change the latter two later, kernels may not."""
+    if isinstance(value, dict):
+        items = {key: frontend_value(t, item, f"{name}[{key!r}]") for key, item in value.items()}
+        return Keywords(items, frozenset((OUTSIDE,)))
+    values = (frontend_value(t, item, name) for item in value)
+    return ListOf(values, frozenset((OUTSIDE,))) if isinstance(value, list) else like(value, values)
 
 
 def _kind(value: Any) -> str:

@@ -12,6 +12,7 @@ from tilewright.frontend.hostvalues import frontend_value
 from tilewright.frontend.names import usable
 from tilewright.frontend.scopes import RETURN_VALUE, Conflict, Scope
 from tilewright.frontend.source import FunctionSource, span_of
+from tilewright.frontend.structure import known_elsewhere
 from tilewright.frontend.translator import Translator
 from tilewright.frontend.values import Closure, Keywords, Val, describe, named
 from tilewright.tileir.diagnostics import Related, TileError, TileRecursionError, TileSyntaxError, TileTypeError
@@ -72,8 +73,11 @@ def activation(
     bound = signature.bind(source.name, args, kwargs)
     scope = Scope(source, outer, t.span(), t.scope.depth + 1)
     for parameter in source.parameters:
-        name, value = parameter.arg, bound[parameter.arg]
-        scope.bind(name, Keywords(value) if name == signature.var_keyword else value, parameter)
+        name = parameter.arg
+        if name == signature.var_keyword:
+            scope.bind(name, Keywords({key: known_elsewhere(v) for key, v in bound[name].items()}), parameter)
+        else:
+            scope.bind(name, known_elsewhere(bound[name]), parameter)
     return scope
 
 

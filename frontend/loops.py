@@ -10,14 +10,25 @@ from tilewright.frontend.branches import run
 from tilewright.frontend.calls.math import negate
 from tilewright.frontend.carried import Carried
 from tilewright.frontend.dispatch import statement
-from tilewright.frontend.flow import BREAK, CONTINUE, FALL, RETURN, jumps
+from tilewright.frontend.flow import (
+    BREAK,
+    CONTINUE,
+    FALL,
+    RETURN,
+    grown_names,
+    jumps,
+    read_names,
+    root_name,
+    target_names,
+)
 from tilewright.frontend.leaving import endless, leaving_loop, while_condition
 from tilewright.frontend.promotion import typed
-from tilewright.frontend.scopes import Binding, Exit
+from tilewright.frontend.scopes import Binding, Exit, Scope
 from tilewright.frontend.static import static_items
+from tilewright.frontend.structure import made_by
 from tilewright.frontend.translator import Translator
 from tilewright.frontend.truth import condition
-from tilewright.frontend.values import Range, Val, is_array, is_list, is_tile, named
+from tilewright.frontend.values import Keywords, Range, Val, is_array, is_list, is_tile, named
 from tilewright.tileir.core import Block, Value
 from tilewright.tileir.diagnostics import TileSyntaxError, TileTypeError
 from tilewright.tileir.dtypes import bool_, int32
@@ -38,17 +49,51 @@ def for_statement(t: Translator, node: ast.For) -> None:
                               hints=["set a flag before the break and test it after the loop"])
     items: Sequence[Val] | None = static_items(t, node.iter)
     iterable = t.expr(node.iter) if items is None else items
+    if isinstance(iterable, Keywords):
+        iterable = tuple(iterable.items)
+    if isinstance(iterable, Range) and wants_constants(t, node, iterable):
+        iterable = tuple(iterable.numbers or ())
     if isinstance(iterable, tuple | list):
         unroll(t, node, iterable)
         return
     if not isinstance(iterable, Range):
-        raise TileTypeError(f"for: expected range(...) or a tuple, got {named(iterable)}", t.span(node.iter),
-                            hints=_iterable_hints(iterable))
+        message = f"for: expected range(...), a tuple, list or dict, got {named(iterable)}"
+        raise TileTypeError(message, t.span(node.iter), hints=_iterable_hints(iterable))
     bounds = [typed(t, v, int32) for v in (iterable.start, iterable.stop, iterable.step)]
     if iterable.down:  # counted up from -start to -stop, so that an executor knows loops of one direction only
         bounds = [negate(t, v) for v in bounds]
     item: Item = negate if iterable.down else lambda t, i: i
     (_leaving_for if jumps(node.body) & (BREAK | RETURN) else _counted_for)(t, node, item, *bounds)
+
+
+_MOST_REPEATED = 64
+
+
+def wants_constants(t: Translator, node: ast.For, numbers: Range) -> bool:
+    """Whether a loop over a constant range is repeated for each number, as one over a tuple is.
+
+    So are loops that make a list longer, and loops whose variable is an index of a tuple, list or dict: its items are
+    known while compiling only.
+    """
+    found = numbers.numbers
+    if found is None or len(found) > _MOST_REPEATED:
+        return False
+    if any(made_by(visible(t, name)) for name in grown_names(node.body)):
+        return True
+    variable = target_names(node.target)
+    indexed = (n for statement in node.body for n in ast.walk(statement) if isinstance(n, ast.Subscript))
+    return any(isinstance(visible(t, root_name(n)), (tuple, list, Keywords, dict))
+               for n in indexed if read_names(n.slice) & variable)
+
+
+def visible(t: Translator, name: str) -> Val:
+    """What a name stands for here, None where that is nothing."""
+    scope: Scope | None = t.scope
+    while scope is not None:
+        if name in scope.vars:
+            return scope.vars[name].value
+        scope = scope.outer
+    return t.scope.source.captured.get(name)
 
 
 def _iterable_hints(value: Val) -> list[str]:

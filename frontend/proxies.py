@@ -14,6 +14,7 @@ from tilewright.frontend.values import (
     BoundMethod,
     Closure,
     Keywords,
+    ListOf,
     Managed,
     Range,
     RawMemory,
@@ -184,6 +185,8 @@ def to_host(t: Translator, value: Val) -> Any:
         return ArrayProxy(t, value)
     if isinstance(value, Value):
         return Proxy(t, value)
+    if isinstance(value, ListOf):
+        return [to_host(t, v) for v in value]
     if isinstance(value, tuple):
         return like(value, (to_host(t, v) for v in value))
     if isinstance(value, (BoundMethod, Closure, Managed, Range, SliceSpec, Text)):
@@ -206,7 +209,11 @@ def from_host(t: Translator, value: Any, name: str) -> Val:
         return like(value, (from_host(t, v, name) for v in value))
     if is_loose(value):
         return frontend_value(t, value, name)
-    if isinstance(value, (list, dict, set)):
+    if isinstance(value, list):
+        return ListOf(from_host(t, v, name) for v in value)
+    if isinstance(value, dict):
+        return Keywords({key: from_host(t, v, name) for key, v in value.items()})
+    if isinstance(value, set):
         raise TileTypeError(f"{name} is a {type(value).__name__}", hints=["make it a tuple"])
     if hasattr(value, "__dataclass_fields__") and not isinstance(value, type):
         fields = {f: from_host(t, getattr(value, f), f"{name}.{f}") for f in value.__dataclass_fields__}

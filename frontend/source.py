@@ -13,6 +13,7 @@ import weakref
 from dataclasses import replace
 from typing import Any
 
+from tilewright.frontend.desugar import desugared
 from tilewright.frontend.flow import Flow, local_names
 from tilewright.tileir.captured import captured_by
 from tilewright.tileir.diagnostics import NO_SPAN, Span, TileSyntaxError, note_name
@@ -165,7 +166,7 @@ def _parse(code: types.CodeType, pyfunc: types.FunctionType) -> FunctionNode:
     ast.increment_lineno(tree, first - indented)
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
-            return node
+            return desugared(node)
         if isinstance(node, ast.AsyncFunctionDef) and node.name == code.co_name:
             raise TileSyntaxError(f"{node.name}: async functions cannot be kernels or helpers",
                                   span_of(node, code.co_filename, node.name, None), hints=["write def"])

@@ -7,7 +7,7 @@ import builtins
 import itertools
 import linecache
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tilewright.frontend.calls.call import rule_name, syntax_form
@@ -16,7 +16,7 @@ from tilewright.frontend.flow import read_names
 from tilewright.frontend.proxies import Proxy, from_host, to_host
 from tilewright.frontend.scopes import Conflict, MaybeUnbound, Scope
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import Range, Val, named
+from tilewright.frontend.values import Keywords, Range, Val, named
 from tilewright.tileir.diagnostics import (
     KernelFunctionError,
     TileError,
@@ -148,12 +148,18 @@ def _constant_items(value: Val) -> Sequence[Val] | None:
     """The items of a tuple, or of a range whose bounds are known; None for anything else."""
     if isinstance(value, tuple):
         return value
+    if isinstance(value, Keywords):
+        return tuple(value.items)
     numbers = value.numbers if isinstance(value, Range) else None
     return numbers if numbers is not None and len(numbers) <= MAX_ITEMS else None
 
 
 @expression(ast.GeneratorExp)
-def comprehension(t: Translator, generator: ast.GeneratorExp) -> Val:
+def comprehension(t: Translator, node: ast.GeneratorExp) -> Val:
+    return tuple(comprehend(t, node.generators, lambda: t.expr(node.elt)))
+
+
+def comprehend(t: Translator, generators: Sequence[ast.comprehension], element: Callable[[], Val]) -> list[Val]:
     """The items of `(e for x in ... if c)`, over a tuple, a constant range or ct.static_iter(...), at once."""
     from tilewright.frontend.assign import assign
     from tilewright.frontend.truth import condition
@@ -165,7 +171,7 @@ def comprehension(t: Translator, generator: ast.GeneratorExp) -> Val:
 
     def visit(clauses: Sequence[ast.comprehension]) -> None:
         if not clauses:
-            out.append(t.expr(generator.elt))
+            out.append(element())
             return
         items: Sequence[Val] | None = static_items(t, clauses[0].iter)
         if items is None:
@@ -184,7 +190,7 @@ def comprehension(t: Translator, generator: ast.GeneratorExp) -> Val:
                 visit(clauses[1:])
 
     try:
-        visit(generator.generators)
+        visit(generators)
     finally:
         t.scope = around
-    return tuple(out)
+    return out

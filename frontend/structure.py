@@ -10,9 +10,11 @@ from typing import Any
 from tilewright.frontend.promotion import loose_dtype, typed
 from tilewright.frontend.translator import Translator
 from tilewright.frontend.values import (
+    OUTSIDE,
     BoundMethod,
     Closure,
     Keywords,
+    ListOf,
     Range,
     RawMemory,
     SliceSpec,
@@ -32,13 +34,14 @@ Kind = tuple[Callable[[Any], Any], Callable[[Any], tuple[Val, ...]], Callable[[A
 # Of each composite kind: what must agree, its parts, and how to make one like it from other parts.
 _KINDS: dict[type, Kind] = {
     tuple: (len, lambda v: v, like),
+    ListOf: (len, lambda v: v, like),
     Struct: (
         lambda v: (v.type, *v.fields), lambda v: tuple(v.fields.values()),
         lambda v, p: Struct(v.type, dict(zip(v.fields, p, strict=True))),
     ),
     Keywords: (
         lambda v: tuple(v.items), lambda v: tuple(v.items.values()),
-        lambda v, p: Keywords(dict(zip(v.items, p, strict=True))),
+        lambda v, p: Keywords(dict(zip(v.items, p, strict=True)), v.made),
     ),
     # A loop knows from a constant which way it counts: a step below zero stays one.
     Range: (
@@ -68,7 +71,34 @@ def _text(value: Text, parts: Iterator[Val]) -> Text:
 
 
 def _kind(value: Val) -> Kind | None:
-    return _KINDS.get(tuple if isinstance(value, tuple) else type(value))
+    return _KINDS.get(type(value)) or (_KINDS[tuple] if isinstance(value, tuple) else None)
+
+
+def parts(value: Val) -> tuple[Val, ...]:
+    """What a composite value is made of; () for all else."""
+    kind = _kind(value)
+    return kind[1](value) if kind else ()
+
+
+def made_by(value: Val) -> frozenset[int]:
+    """The numbers of all lists and dicts in a value."""
+    own = value.made if isinstance(value, (ListOf, Keywords)) else frozenset()
+    return own.union(*map(made_by, parts(value)))
+
+
+def known_elsewhere(value: Val) -> Val:
+    """The same value, whose lists and dicts others have, too."""
+    kind = _kind(value) if made_by(value) else None
+    if kind is None:
+        return value
+    return with_made(kind[2](value, tuple(known_elsewhere(p) for p in kind[1](value))), frozenset((OUTSIDE,)))
+
+
+def with_made(value: Val, made: frozenset[int]) -> Val:
+    """A list or dict that may also have been made elsewhere; anything else as it is."""
+    if isinstance(value, ListOf):
+        return ListOf(value, value.made | made)
+    return Keywords(value.items, value.made | made) if isinstance(value, Keywords) else value
 
 
 def leaves(value: Val) -> list[Value]:
@@ -133,8 +163,8 @@ class Merge:
         if kind is not None and type(b) is type(a):
             if kind[0](a) != kind[0](b):
                 raise Mismatch
-            parts = zip(kind[1](a), kind[1](b), strict=True)
-            return kind[2](a, tuple(self.join(p, q) for p, q in parts))
+            joined = kind[2](a, tuple(self.join(p, q) for p, q in zip(kind[1](a), kind[1](b), strict=True)))
+            return with_made(joined, b.made) if isinstance(b, (ListOf, Keywords)) else joined
         return self.slot(a, b, common_type(leaf_type(a), leaf_type(b)))
 
     def _one_sided(self, a: Val, b: Val) -> Val:

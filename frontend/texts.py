@@ -13,7 +13,7 @@ from typing import Any
 from tilewright.frontend.calls.call import call_value
 from tilewright.frontend.promotion import cast, typed
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import Struct, Text, Val, describe, is_loose, is_tile, known, named
+from tilewright.frontend.values import Keywords, ListOf, Struct, Text, Val, describe, is_loose, is_tile, known, named
 from tilewright.tileir import dtypes as dt
 from tilewright.tileir.core import Value
 from tilewright.tileir.diagnostics import TileTypeError
@@ -37,6 +37,9 @@ def shown(t: Translator, value: Val, *, quoted: bool = False) -> list[Piece]:
         return [str(constant)]
     if is_tile(value):
         return [(value, conversion("", value))]
+    if isinstance(value, Keywords):
+        items = ([f"{key!r}: ", *shown(t, v, quoted=True)] for key, v in value.items.items())
+        return ["{", *_listed(items), "}"]
     if isinstance(value, (Struct, tuple)):
         return _composite(t, value, quoted)
     if value is None or value is ... or isinstance(value, (enum.Enum, DType)):
@@ -55,7 +58,7 @@ def _composite(t: Translator, value: Any, quoted: bool) -> list[Piece]:
                 raise TileTypeError(f"{kind.__name__}.{name} returns {named(text)}, expected a string")
             return shown(t, text)
     if isinstance(value, tuple) and not hasattr(kind, "_fields"):
-        ends = "(", ",)" if len(value) == 1 else ")"
+        ends = ("[", "]") if isinstance(value, ListOf) else ("(", ",)" if len(value) == 1 else ")")
         return [ends[0], *_listed(shown(t, v, quoted=True) for v in value), ends[1]]
     if isinstance(value, Struct):
         name, parts = kind.__qualname__, {f.name: value.fields[f.name] for f in dataclasses.fields(kind) if f.repr}

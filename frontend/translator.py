@@ -29,6 +29,7 @@ class Translator:
         self.scope = scope
         self.node: ast.AST = scope.source.node
         self.block = body
+        self.statement_block = body  # where the ops of the present statement go that it runs in any case
         self.entered: set[Scope] = set()  # activations of context managers
         self.combining = ""  # "reduce" or "scan" while its function is translated
         self.math = DEFAULT

@@ -6,7 +6,7 @@ A frontend value (`Val`) is one of
   * a Python bool, int or float: a loosely typed constant,
   * a Python object that exists only while compiling: str, None, Ellipsis, slice, enum member, DType, type, module,
     function,
-  * a tuple of frontend values,
+  * a tuple of frontend values; a list is one that may change (`ListOf`),
   * an instance of one of the classes below.
 """
 
@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import ast
 import enum
+import itertools
 import types
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tilewright.frontend.scopes import Scope
@@ -75,11 +76,39 @@ class Range:
         return range(*bounds) if all(isinstance(b, int) for b in bounds) else None  # type: ignore[arg-type]
 
 
+_MADE = itertools.count(1)
+OUTSIDE = 0
+"""What stands in `made` of a list or dict that a function did not make itself: its caller, or the host, has it too."""
+
+
+class ListOf(tuple[Val, ...]):
+    """A list that a kernel makes: a tuple whose name is bound anew when the list changes (`containers.py`).
+
+    `made`: the numbers of the places that may have made it. Names whose values share one may stand for one list.
+    """
+
+    made: frozenset[int]
+
+    def __new__(cls, items: Iterable[Val] = (), made: frozenset[int] | None = None) -> ListOf:
+        new = super().__new__(cls, items)
+        new.made = frozenset((next(_MADE),)) if made is None else made
+        return new
+
+
 @dataclass(frozen=True, slots=True)
 class Keywords:
-    """The dict of a helper's `**kwargs`."""
+    """A dict: of a helper's `**kwargs`, or one that the kernel makes. Its keys are constants; `made` as in a ListOf."""
 
-    items: dict[str, Val]
+    items: dict[Any, Val]
+    made: frozenset[int] = field(default_factory=lambda: frozenset((next(_MADE),)), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """What a method of a list or dict gives that changes it: what the container is now, and the method's result."""
+
+    container: Val
+    result: Val = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +176,9 @@ class Builtin:
 
 
 def like(model: tuple[Any, ...], items: Iterable[Val]) -> tuple[Val, ...]:
-    """A tuple of these items, with the names of the model's where it has some."""
+    """A tuple of these items, with the names of the model's where it has some; a list, where the model is one."""
+    if isinstance(model, ListOf):
+        return ListOf(items, model.made)
     make: Any = getattr(type(model), "_make", tuple)
     return make(items)  # type: ignore[no-any-return]
 
@@ -220,6 +251,8 @@ def describe_type(type_: Any) -> str:
 
 
 def _of_tuple(value: tuple[Val, ...]) -> str:
+    if isinstance(value, ListOf):
+        return f"list of {len(value)}" if value else "empty list"
     if hasattr(value, "_fields"):
         return f"{type(value).__name__} object"
     return f"tuple of {len(value)}" if value else "empty tuple"
@@ -242,7 +275,7 @@ _DESCRIPTIONS: tuple[tuple[Any, Callable[[Any], str]], ...] = (
     (BoundMethod, lambda v: "bound method"),
     (tuple, _of_tuple),
     (Range, lambda v: "range"),
-    (Keywords, lambda v: "dict of keyword arguments"),
+    (Keywords, lambda v: f"dict of {len(v.items)}" if v.items else "empty dict"),
     (Struct, lambda v: f"{v.type.__name__} object"),
     (SliceSpec, lambda v: "Slice"),
     (TiledView, lambda v: f"tiled view of a {describe_type(v.array.type)}"),

@@ -20,7 +20,8 @@ class Tile:
     """An immutable block of elements of one dtype; every length is a power of two, a scalar has no axes.
 
     Operators work element by element (`+ - * / // % ** & | ^ << >> ~ -`, comparisons, `@`); shapes broadcast as in
-    NumPy. `t[:, None]` and its kind add axes; there is no indexing by element.
+    NumPy. `t[:, None]` and its kind add axes; `t[i]`, `t[:, :64]`, `t[::2]` take parts. Most functions of the language
+    whose first operand is a tile are methods, too: `t.sum(axis)` is `ct.sum(t, axis)`.
     """
 
     def __index__(self) -> int:
@@ -41,6 +42,20 @@ class Tile:
     def ndim(self) -> int:
         """Number of axes (constant)."""
         raise RuntimeError("a tile exists inside a kernel only")
+
+    @property
+    def size(self) -> int:
+        """Number of elements (constant)."""
+        raise RuntimeError("a tile exists inside a kernel only")
+
+    @property
+    def T(self) -> Tile:
+        """The axes in reverse order."""
+        raise RuntimeError("a tile exists inside a kernel only")
+
+    def __getattr__(self, name: str) -> Any:
+        """A function of the language as a method."""
+        raise AttributeError(f"a tile exists inside a kernel only, and has no attribute {name} outside")
 
     @builtin("Tile.item")
     def item(x, /) -> Tile:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tilewright.language.builtin import builtin
@@ -94,12 +95,13 @@ def transpose(x: Any, /, axis0: int | None = None, axis1: int | None = None) -> 
 
 
 @builtin("cat")
-def cat(tiles: tuple[Any, ...], /, axis: int) -> Tile:
+def cat(tiles: Sequence[Any], /, axis: int) -> Tile:
     """Join tiles along an axis.
 
-    Arguments: `tiles`, a tuple of one or two tiles of one dtype and shape; `axis`, a constant (negative: from the end).
-    Result: a tile of that dtype, of twice the length along the axis.
-    Errors: TileTypeError for other dtypes or shapes, and for more than two tiles.
+    Arguments: `tiles`, a tuple or list of one, two, four, ... tiles of one dtype and shape; `axis`, a constant
+        (negative: from the end).
+    Result: a tile of that dtype, as much longer along the axis as there are tiles.
+    Errors: TileTypeError for other dtypes or shapes, and for a number of tiles that is no power of two.
 
     Example:
         t = ct.arange(2, dtype=ct.int32)

@@ -17,10 +17,10 @@ def static_eval(expression: Any, /) -> Any:
 
     Arguments: any Python expression over globals and locals: constants are Python values, tiles and arrays stand-ins
         that have dtype, shape and ndim and can be computed with.
-    Result: the value: a number, string, dtype, tuple or dataclass of those, a function, or a tile computed from
-        stand-ins.
+    Result: the value: a number, string, dtype, tuple, list, dict or dataclass of those, a function, or a tile computed
+        from stand-ins.
     Errors: TileStaticEvalError for what the expression raises, and for a call that loads, stores or changes a shape;
-        TileTypeError for a value that kernels cannot hold, such as a list. Write it as a call of `ct.static_eval`; it
+        TileTypeError for a value that kernels cannot hold, such as a set. Write it as a call of `ct.static_eval`; it
         cannot be stored and called later (TileSyntaxError).
 
     Example:
@@ -28,7 +28,7 @@ def static_eval(expression: Any, /) -> Any:
         halves = ct.static_eval([n // 2 for n in t.shape][0])
         print(halves, ct.static_eval(sorted("cab")[0]))   # 4 a
         ct.static_eval(1 / 0)                             # TileStaticEvalError
-        ct.static_eval([1, 2])                            # TileTypeError
+        ct.static_eval({1, 2})                            # TileTypeError
     """
 
 

@@ -204,7 +204,7 @@ for _name, *_sames in (
     add_rule(_name, _plain(_name), *_sames)
 
 
-@call_rule("pow", operator.pow)
+@call_rule("pow", operator.pow, pow)
 def pow_rule(t: Translator, x: Val, y: Val, /) -> Val:
     return power(t, x, y)
 

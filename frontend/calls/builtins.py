@@ -1,4 +1,4 @@
-"""Python's own functions: range, len, enumerate, zip, sum, min, max, int, float, tuple, str, getattr, ...; dict.get."""
+"""Python's own functions: range, len, enumerate, zip, sum, min, max, int, float, tuple, str, getattr, ..."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from tilewright.frontend.texts import joined, shown
 from tilewright.frontend.translator import Translator
 from tilewright.frontend.values import (
     Keywords,
+    ListOf,
     Range,
     Struct,
     Val,
@@ -75,7 +76,7 @@ def len_(t: Translator, x: Val, /) -> Val:
     if is_list(x):
         return t.emit(ListLength, list=x)
     hints = ["write x.shape[axis]"] if is_tile(x) or is_array(x) else []
-    raise bad("len", "x", f"must be a tuple or a list of arrays, got {named(x)}", hints=hints)
+    raise bad("len", "x", f"must be a tuple, list, dict or string, got {named(x)}", hints=hints)
 
 
 @call_rule("enumerate", enumerate)
@@ -83,19 +84,21 @@ def enumerate_(t: Translator, iterable: Val, /, start: Val = 0) -> Val:
     first = known(start)
     if not isinstance(first, int):
         raise bad("enumerate", "start", f"must be a constant integer, got {named(start)}")
-    return tuple(enumerate(_items("enumerate", "iterable", 0, iterable), first))
+    return tuple(enumerate(items_of("enumerate", "iterable", 0, iterable), first))
 
 
 @call_rule("zip", zip)
 def zip_(t: Translator, *iterables: Val, strict: Val = False) -> Val:
-    found = [_items("zip", "iterables", i, iterable) for i, iterable in enumerate(iterables)]
+    found = [items_of("zip", "iterables", i, iterable) for i, iterable in enumerate(iterables)]
     return folding.run("zip", lambda: tuple(zip(*found, strict=bool(known(strict)))))
 
 
-def _items(what: str, argument: str, number: int, value: Val) -> tuple[Val, ...]:
-    """A tuple that a loop goes over; the length of all else is not known while compiling."""
+def items_of(what: str, argument: str, number: int, value: Val) -> tuple[Val, ...]:
+    """What a loop goes over, a tuple, list or dict; the length of all else is not known while compiling."""
     if isinstance(value, tuple):
         return value
+    if isinstance(value, Keywords):
+        return tuple(value.items)
     if isinstance(value, Range) and value.numbers is not None:
         return tuple(value.numbers)
     message = f"{what}: expected a tuple, got {named(value)}"
@@ -111,7 +114,7 @@ def _items(what: str, argument: str, number: int, value: Val) -> tuple[Val, ...]
 @call_rule("builtin reversed", reversed)
 def reversed_(t: Translator, x: Val, /) -> Val:
     if not isinstance(x, Range):
-        return _items("reversed", "x", 0, x)[::-1]
+        return tuple(items_of("reversed", "x", 0, x)[::-1])
     if x.numbers is not None:
         down = x.numbers[::-1]
         return Range(down.start, down.stop, down.step)
@@ -125,7 +128,7 @@ def reversed_(t: Translator, x: Val, /) -> Val:
 
 @call_rule("builtin sum", sum)
 def sum_(t: Translator, x: Val, /, start: Val = 0) -> Val:
-    items = _items("sum", "x", 0, x)
+    items = items_of("sum", "x", 0, x)
     needless = known(start) == 0 and bool(items) and is_tile(items[0]) and items[0].type.dtype.is_float
     terms = items if needless else (start, *items)
     return functools.reduce(lambda a, b: binary(t, "add", a, b, "sum"), terms)
@@ -133,7 +136,7 @@ def sum_(t: Translator, x: Val, /, start: Val = 0) -> Val:
 
 @call_rule("functools.reduce", functools.reduce)
 def reduce_(t: Translator, function: Val, sequence: Val, initial: Val = _NO_VALUE, /) -> Val:
-    items = _items("reduce", "sequence", 0, sequence)
+    items = items_of("reduce", "sequence", 0, sequence)
     items = items if initial is _NO_VALUE else (initial, *items)
     if not items:
         raise bad("reduce", "sequence", "is empty, and there is no initial value")
@@ -197,10 +200,7 @@ def round_(t: Translator, x: Val, /, ndigits: Val = None) -> Val:
 
 @call_rule("tuple", tuple)
 def tuple_(t: Translator, x: Val = (), /) -> Val:
-    if isinstance(x, tuple):
-        return x
-    raise bad("tuple", "x", f"must be a tuple, got {named(x)}",
-              hints=["write tuple(... for x in ct.static_iter(...))"])
+    return x if isinstance(x, tuple) and not isinstance(x, ListOf) else tuple(items_of("tuple", "x", 0, x))
 
 
 def _same_item(x: Val, y: Val) -> bool:
@@ -256,11 +256,6 @@ def getattr_(t: Translator, x: Val, name: Val, /) -> Val:
     if not isinstance(name, str):
         raise bad("getattr", "name", f"must be a constant string, got {named(name)}")
     return member(t, x, name)
-
-
-@call_rule("dict.get")
-def get(t: Translator, x: Val, key: Val, default: Val = None, /) -> Val:
-    return x.items.get(key, default)
 
 
 @call_rule("replace", dataclasses.replace)

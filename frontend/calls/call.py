@@ -20,7 +20,7 @@ from tilewright.frontend.dispatch import expression
 from tilewright.frontend.hostvalues import NATIVE_FUNCTIONS, frontend_value
 from tilewright.frontend.inline import inline_closure, inline_function
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import BoundMethod, Closure, Keywords, Struct, Val, is_loose, named
+from tilewright.frontend.values import BoundMethod, Changed, Closure, Keywords, Struct, Val, is_loose, named
 from tilewright.tileir.diagnostics import (
     NO_SPAN,
     Subject,
@@ -60,7 +60,8 @@ def call(t: Translator, node: ast.Call) -> Val:
         return form(t, node)
     args, kwargs = elements(t, node.args), keyword_arguments(t, node.keywords)
     try:
-        return call_value(t, function, args, kwargs, (node.args, node.keywords))
+        value = call_value(t, function, args, kwargs, (node.args, node.keywords))
+        return SYNTHETIC["changed"](t, node.func, value) if type(value) is Changed else value
     except TileError as error:
         name = error.subject.keyword
         if error.span is NO_SPAN and name:
@@ -91,7 +92,7 @@ def elements(t: Translator, nodes: Sequence[ast.expr]) -> list[Val]:
             continue
         value = t.expr(node.value)
         if not isinstance(value, tuple):
-            raise TileTypeError(f"*: expected a tuple, got {named(value)}", t.span(node),
+            raise TileTypeError(f"*: expected a tuple or a list, got {named(value)}", t.span(node),
                                 hints=["only tuples are spread: *(a, b)"])
         out.extend(value)
     return out
@@ -105,7 +106,7 @@ def keyword_arguments(t: Translator, nodes: Sequence[ast.keyword]) -> dict[str, 
         if node.arg is not None:
             new = {node.arg: value}
         elif isinstance(value, Keywords):
-            new = value.items
+            new = _named_by_strings(t, node, value)
         else:
             raise TileTypeError(f"**: expected keyword arguments, got {named(value)}", t.span(node.value),
                                 hints=["only the **kwargs of a function can be spread"])
@@ -114,6 +115,13 @@ def keyword_arguments(t: Translator, nodes: Sequence[ast.keyword]) -> dict[str, 
                                 hints=["leave one of them out"])
         out.update(new)
     return out
+
+
+def _named_by_strings(t: Translator, node: ast.keyword, value: Keywords) -> dict[str, Val]:
+    for key in value.items:
+        if not isinstance(key, str):
+            raise TileTypeError(f"**: the keys must be strings, one is {key!r}", t.span(node.value))
+    return value.items
 
 
 def rule_name(function: Val) -> str:
@@ -259,7 +267,8 @@ def _call_type(t: Translator, kind: type, args: Sequence[Val], kwargs: Mapping[s
     raise _not_callable(kind)
 
 
-# Constructors of user types (registered by frontend/structs.py) and of context managers (frontend/contexts.py).
+# Constructors of user types (registered by frontend/structs.py) and of context managers (frontend/contexts.py), and
+# what binds names to changed lists (frontend/containers.py).
 SYNTHETIC: dict[str, Callable[..., Val]] = {}
 
 

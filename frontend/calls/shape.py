@@ -113,18 +113,19 @@ def transpose(t: Translator, x: Val, /, axis0: Val = None, axis1: Val = None) ->
 
 @call_rule("cat")
 def cat(t: Translator, tiles: Val, /, axis: Val) -> Val:
-    if not isinstance(tiles, tuple) or not 1 <= len(tiles) <= 2:
-        raise bad("cat", "tiles", f"must be a tuple of one or two tiles, got {named(tiles)}",
-                  hints=["join two at a time: ct.cat((ct.cat((a, b), axis), ct.cat((c, d), axis)), axis)"])
+    if not isinstance(tiles, tuple) or not tiles or len(tiles) & (len(tiles) - 1):
+        hint = "the length along the axis is a power of two; fill up with ct.zeros(t.shape, t.dtype)"
+        raise bad("cat", "tiles", f"must be one, two, four, ... tiles, got {named(tiles)}",
+                  hints=[hint if isinstance(tiles, tuple) else "write ct.cat((a, b), axis)"])
     parts = [tile_arg(t, "cat", "tiles", v) for v in tiles]
     k = axis_of("cat", "axis", axis, parts[0].type.rank)
-    if len(parts) == 1:
-        return parts[0]
-    left, right = parts
-    if left.type != right.type:
-        raise bad("cat", "tiles", f"must have one dtype and shape, got {named(left)} and {named(right)}",
+    other = next((p for p in parts if p.type != parts[0].type), None)
+    if other is not None:
+        raise bad("cat", "tiles", f"must have one dtype and shape, got {named(parts[0])} and {named(other)}",
                   hints=["cast or broadcast one of them first"])
-    return t.emit(ops.Cat, lhs=left, rhs=right, axis=k)
+    while len(parts) > 1:
+        parts = [t.emit(ops.Cat, lhs=a, rhs=b, axis=k) for a, b in zip(parts[::2], parts[1::2], strict=True)]
+    return parts[0]
 
 
 @call_rule("extract")

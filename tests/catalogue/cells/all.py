@@ -8,6 +8,7 @@ from catalogue.cells import (
     atomics,
     binary,
     bits,
+    containers,
     conversions,
     expressions,
     gathers,
@@ -35,7 +36,7 @@ from catalogue.cells.model import Batch, Cell
 
 MODULES = (binary, powers, mixed, unary, special, options, reductions, reduction_options, scans, order, random,
            conversions, bits, shapes, loads, views, gathers, raw, atomics, swaps, products, statements, expressions,
-           objects, members)
+           objects, members, containers)
 
 
 @functools.cache

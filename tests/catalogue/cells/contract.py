@@ -37,6 +37,17 @@ FEATURES: dict[str, tuple[str, ...]] = {
         "__setitem__", "__post_init__", "==")) + (
         "captured dataclass", "named tuple construction", "named tuple method", "namedtuple._replace", "enum member",
         "enum comparison", "enum .name and .value", "enum construction", "IntEnum arithmetic"),
+    "lists and dicts": tuple(f"list {name}" for name in (
+        "display", "comprehension", "subscript assignment", "carried by a loop", "changed in a branch",
+        "loop over a constant range")) + tuple(f"list.{name}" for name in (
+        "append", "extend", "insert", "pop", "reverse", "clear", "copy")) + (
+        "dict display", "dict comprehension") + tuple(
+        f"dict.{name}" for name in ("keys", "values", "items", "copy", "update", "setdefault", "pop")) + (
+        "for over a list or dict", "captured list or dict", "builtin list", "builtin dict", "builtin map"),
+    "parts and methods of tiles": tuple(f"part t[{index}]" for index in ("i", "-i", "a:b", "::step", ":, i")) + (
+        "part at a scalar of the run", "methods that are functions", "Tile.T", "Tile.size",
+        "chained comparison of tiles"),
+    "statements of Python": ("statement match", "statement assert", "walrus", "walrus in while", "starred target"),
     "typing rules": ("promotion", "implicit cast", "loose constants", "strictly typed constants",
                      "captured NumPy scalar", "NumPy dtype as dtype", "joins of branches", "loop-carried variables",
                      "variables that a loop leaves", "dead branches of constants"),
@@ -136,12 +147,12 @@ ELSEWHERE["TileCompilerTimeoutError"] = (
 """Names that no cell can run: why, and a test."""
 
 SYNTAX_ERRORS: dict[str, str] = {
-    "assert": "assert_statement", "raise": "raise_statement", "try": "try_statement", "del": "delete_statement",
+    "raise": "raise_statement", "try": "try_statement", "del": "delete_statement",
     "import": "import_statement", "nonlocal": "nonlocal_statement", "class": "class_statement",
-    "match": "match_statement", "async def": "async_function", "yield": "yield_expression", "for/else": "for_else",
+    "match by items": "match_statement", "async def": "async_function", "yield": "yield_expression",
+    "for/else": "for_else",
     "while/else": "while_else", "break in static_iter that the run decides": "break_static",
-    "list display": "list_display", "dict display": "dict_display", "set display": "set_display",
-    "comprehension": "comprehension", "walrus": "walrus", "starred target": "starred_target",
+    "set display": "set_display", "set comprehension": "comprehension", "walrus under a condition": "walrus",
     "attribute target": "attribute_target", "decorator of a nested function": "decorator",
     "complex literal": "complex_literal",
 }

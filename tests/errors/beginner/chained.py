@@ -1,4 +1,4 @@
-"""A chained comparison of tiles."""
+"""A chained comparison of tiles as a condition."""
 
 import numpy as np
 
@@ -8,7 +8,8 @@ import tilewright as ct
 @ct.tile_kernel
 def kernel(x):
     t = ct.load(x, 0, 16)
-    ct.store(x, 0, ct.where(0 < t < 2, t, 0))
+    if 0 < t < 2:
+        ct.store(x, 0, t)
 
 
 def main() -> None:

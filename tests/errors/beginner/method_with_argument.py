@@ -1,4 +1,4 @@
-"""A function of tiles, called as a method: the hint says what else it takes."""
+"""A function of tiles that is no method: the hint says what else it takes."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ import tilewright as ct
 @ct.tile_kernel
 def kernel(x):
     t = ct.load(x, (0,), (16,))
-    ct.store(x, (0,), t.roll(1))
+    ct.store(x, (0,), t.histogram(16))
 
 
 def main() -> None:

@@ -1,15 +1,15 @@
-"""A dict from outside."""
+"""A key that a dict from outside does not have."""
 
 import numpy as np
 
 import tilewright as ct
 
-sizes = {"a": 16}
+sizes = {"a": 1}
 
 
 @ct.tile_kernel
 def kernel(x):
-    ct.store(x, (0,), sizes["a"])
+    ct.store(x, (0,), sizes["b"])
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""A captured list."""
+"""A change of a captured list."""
 
 import numpy as np
 
@@ -9,6 +9,7 @@ weights = [1.0, 2.0]
 
 @ct.tile_kernel
 def kernel(x):
+    weights[0] = 2.0
     ct.store(x, (0,), weights[0])
 
 

@@ -1,4 +1,4 @@
-"""A function of the language, called as a method."""
+"""A function of the language that is no method."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ import tilewright as ct
 @ct.tile_kernel
 def kernel(x):
     tile = ct.load(x, (0,), (16,))
-    ct.store(x, (0,), tile.exp())
+    ct.store(x, (0,), tile.negative())
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ import tilewright as ct
 @ct.tile_kernel
 def kernel(x):
     tile = ct.load(x, (0,), (16,))
-    ct.store(x, (0,), tile.sum())
+    ct.store(x, (0,), tile.mean())
 
 
 def main() -> None:

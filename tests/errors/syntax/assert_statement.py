@@ -1,4 +1,4 @@
-"""Assert."""
+"""An assertion that never holds."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ import tilewright as ct
 
 @ct.tile_kernel
 def kernel(x):
-    assert x.ndim == 1
+    assert x.ndim == 2, "a matrix"
     ct.store(x, (0,), 1.0)
 
 

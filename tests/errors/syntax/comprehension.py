@@ -1,4 +1,4 @@
-"""A list comprehension."""
+"""A set comprehension."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ import tilewright as ct
 
 @ct.tile_kernel
 def kernel(x):
-    total = sum([i for i in range(4)])
+    total = sum({i for i in range(4)})
     ct.store(x, (0,), total)
 
 

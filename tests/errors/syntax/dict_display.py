@@ -1,4 +1,4 @@
-"""A dict."""
+"""A key that only the run knows."""
 
 import numpy as np
 
@@ -7,8 +7,8 @@ import tilewright as ct
 
 @ct.tile_kernel
 def kernel(x):
-    sizes = {"a": 1}
-    ct.store(x, (0,), sizes["a"])
+    sizes = {ct.bid(0): 1}
+    ct.store(x, (0,), sizes[0])
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""match."""
+"""match by the items of a tuple."""
 
 import numpy as np
 
@@ -7,9 +7,9 @@ import tilewright as ct
 
 @ct.tile_kernel
 def kernel(x):
-    match ct.bid(0):
-        case 0:
-            ct.store(x, (0,), 1.0)
+    match (ct.bid(0), 1):
+        case (0, n):
+            ct.store(x, (n,), 1.0)
 
 
 def main() -> None:

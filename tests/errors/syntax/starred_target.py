@@ -1,4 +1,4 @@
-"""Unpacking with a star."""
+"""Unpacking too few items with a star."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ import tilewright as ct
 
 @ct.tile_kernel
 def kernel(x):
-    first, *rest = x.shape
+    first, second, *rest = x.shape
     ct.store(x, (0,), 1.0)
 
 

@@ -1,4 +1,4 @@
-"""A bare slice."""
+"""A list that stands in another twice."""
 
 import numpy as np
 
@@ -7,7 +7,9 @@ import tilewright as ct
 
 @ct.tile_kernel
 def kernel(x):
-    ct.store(x, (0,), ct.load(x, (0,), (16,))[:])
+    rows = [[0, 0]] * 2
+    rows[0][1] = 5
+    ct.store(x, (0,), ct.float32(rows[1][1]))
 
 
 def main() -> None:

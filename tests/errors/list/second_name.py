@@ -1,4 +1,4 @@
-"""Lists do not exist in kernels."""
+"""A list that changes under two names."""
 
 import numpy as np
 
@@ -8,6 +8,8 @@ import tilewright as ct
 @ct.tile_kernel
 def kernel(x):
     sizes = [4, 8]
+    others = sizes
+    others.append(2)
     ct.store(x, (0,), ct.zeros((sizes[0],), ct.float32))
 
 
