@@ -45,7 +45,7 @@ def cut_tiles(
 ) -> None:
     """Cut the tiles `chosen`, each along its axis, into `count` sub-tiles. `gather` makes the op that gives a block the
     partial results of all, along a new first axis. `even`: blocks get as much of an array each where that is allowed
-    (see even_parts.py), which need not be a multiple of anything in bytes."""
+    (see even_parts.py)."""
     _Cut(unit, chosen, count, gather, even_parts(unit, chosen, count) if even else None).run()
 
 

@@ -94,7 +94,7 @@ def form_clusters(c: Compilation) -> Preserved:
         found = disorder(c, chosen)
         chosen = chosen if found is None else _told(found)
     if not isinstance(chosen, str):
-        cut_tiles(c, chosen, needed, lambda part: ClusterGather(src=part, ctas=needed), moves_elements(function))
+        cut_tiles(c, chosen, needed, lambda part: ClusterGather(src=part, ctas=needed), even=True)
         c.plan.cluster = needed
         c.decide(decisions.cluster(needed, why))
     elif wanted is not None:

@@ -1,4 +1,4 @@
-"""Blocks that share a row of which elements are moved one by one have as much of it each."""
+"""Blocks that share a row have as much of it each."""
 
 from __future__ import annotations
 
@@ -66,9 +66,10 @@ def second(x, w, out, total, width: tw.Constant[int]):
     tw.store(total, (i, 0), tw.sum(t, axis=1, keepdims=True))
 
 
-def formed(kernel: Any, *arrays: np.ndarray) -> Function:
-    f: Function = kernel.lower(*(tw.spec(f"f32[{'x'.join('?' * a.ndim)}]".replace("x", ",")) for a in arrays), WIDTH,
-                               target="sm_90a").tile_ir()
+def formed(kernel: Any, *arrays: np.ndarray, known: bool = False) -> Function:
+    """`known`: with what a launch knows of the arrays' alignment."""
+    specs = arrays if known else (tw.spec(f"f32[{'x'.join('?' * a.ndim)}]".replace("x", ",")) for a in arrays)
+    f: Function = kernel.lower(*specs, WIDTH, target="sm_90a").tile_ir()
     form_clusters(Compilation(f, get_target("sm_90a")))
     verify(f)
     assert f.plan.cluster == 4
@@ -96,6 +97,26 @@ def test_as_without_clusters(columns: int, weights: int, stored: int) -> None:
     compile_function(parse(to_text(f))).run((3, 1, 1), arrays)
     for got, want in zip(arrays[2:], wanted[2:], strict=True):
         np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("columns", [16, 528, 704, 1024, 1600])
+def test_parts_are_as_aligned_as_the_array(columns: int) -> None:
+    arrays = arrays_of(columns, columns, columns)
+    f = formed(scaled, *arrays, known=True)
+    slices = [op for op in f.walk() if isinstance(op, SliceArray)]
+    assert [(op.type.align, op.type.extent_div[op.axis]) for op in slices] == [(16, 16)] * 3
+    wanted = [a.copy() for a in arrays]
+    scaled[(3,)](*wanted, WIDTH)
+    compile_function(parse(to_text(f))).run((3, 1, 1), arrays)
+    for got, want in zip(arrays[2:], wanted[2:], strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
+def test_sub_tiles_lie_side_by_side_where_parts_would_be_less_aligned() -> None:
+    """A row of 701 columns in one of 704: an empty part would begin at column 701."""
+    arrays = arrays_of(704, 704, 704)
+    assert sliced(formed(walking, arrays[0][:, :701], *arrays[1:], known=True)) == 0
+    assert sliced(formed(walking, *arrays, known=True)) == 1
 
 
 @pytest.mark.parametrize("kernel", [numbered, grouped, summed_up, second])
