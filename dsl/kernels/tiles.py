@@ -68,6 +68,11 @@ def strip(length: int, inner: int, words: int = WORDS_PER_BLOCK, widest: int = 6
     return max(1, min(length, words // across)), across
 
 
+def at_once(x: Array, tile: tuple[int, ...]) -> int:
+    """How many blocks with such a tile of a matrix multiply the device of `x` runs at once."""
+    return sms_of(x) // (2 if tile[:2] in PAIRS else 1)
+
+
 def sms_of(x: Array) -> int:
     """The number of SMs of the device of `x`."""
     from tilewright.backend_ptx.runtime.driver import device_attribute
@@ -87,38 +92,82 @@ WIDE_TILES = {(128, 256): 4.0, (128, 128): 2.6, (64, 128): 1.7, (64, 64): 1.3}
 # and eight 184 and 188, 1024^3 in one of 128 x 256, 128 x 128 and 64 x 128 13.8, 8.6 and 6.6 (H100, with 3 to launch).
 LOOPED_TILES = {(128, 256): 1.0, (128, 128): 0.52, (64, 128): 0.34, (64, 64): 0.22}
 STORED, WHOLE_LINES = 100, 16
-SMALL_TILES = (32, 64), (16, 64), (16, 32), (16, 16)
+# Where rows begin within lines of 128 bytes, TMA asks for two of them, and tiles of 128 x 128, which it bounds, take so
+# long: 4096 x 4096 x 4000 0.84 of cuBLAS, by 128 x 256 0.99; 3000 x 5008 x 768 0.86 and 0.94 (H100).
+WITHIN_LINES = 0.6
+# Where CTAs do not loop over blocks, pairs of them share what both read, and half as many tiles run at once: 4000 x
+# 4104 x 4200 by 128 x 256, 512 x 128 and 256 x 256 289, 245 and 242 us, 3000 x 5008 x 776 51.9, 53.4 and 48.8 (H100).
+PAIRS = {(256, 256): 3.4, (512, 128): 4.4}
+# Of tfloat32, whose operands may lie along m or n, which smaller tiles turn more often: 2048^3 with b as [N, K] by
+# 256 x 128, 128 x 128 and 64 x 128 49.1, 49.6 and 62.8 us, as [K, N] 49.2, 57.3 and 91.7; 4096^3 350, 377 and 468, 361,
+# 430 and 771; by 64 x 64 870 and 971 (H100).
+TF32_TILES = {(256, 128): 1.0, (128, 128): 0.56, (64, 128): 0.4, (64, 64): 0.32}
+# Of few rows or columns, whose time is that of reading the other operand: blocks of all of them, as long as leaves
+# FILLED blocks, and so deep that these load STEP bytes of it at a time, in slots of at most SLOT bytes and at least
+# TURNS times. Of cuBLAS on an H100: 16 x 4096 x 4096 by 16 x 64 x 64, 16 x 32 x 128 and 16 x 32 x 256 0.87, 1.12 and
+# 1.22 (b as [N, K] 0.82, 1.09 and 1.18), by four parts of k that the last block adds 1.07; 64 x 4096 x 4096 by
+# 64 x 64 x 64 and 64 x 32 x 128 0.91 and 1.04 (0.86 and 1.03).
+FEW, FILLED, STEP, SLOT, TURNS = 64, 100, 2 << 20, 32 << 10, 4
+NARROW = 64, 32, 16
 SMS = 132
 
 
 def matmul_tiles(out: Array, dtype: DType, m: int, n: int, k: int, batches: int = 1, most: int = 1 << 15,
-                 alone: bool = False) -> tuple[int, int, int]:
+                 alone: bool = False, tf32: bool = False) -> tuple[int, int, int]:
     """The tile (m, n, k) of a matrix multiply of operands of `dtype`, of at most so many elements; `alone`: the product
-    is stored as it is."""
+    is stored as it is; `tf32`: tensor cores multiply float32."""
     found = measured("matmul", out, m=m, n=n, k=k)
     if found is not None:
         return found["m"], found["n"], found["k"]
-    return _tile_of_matmul(dtype.bytes, m, n, k, batches, most, alone and n % WHOLE_LINES == k % WHOLE_LINES == 0)
+    return _tile_of_matmul(dtype.bytes, m, n, k, batches, most, alone, tf32)
 
 
 @functools.lru_cache(maxsize=4096)
 def _tile_of_matmul(
-    size: int, m: int, n: int, k: int, batches: int, most: int, looped: bool,
+    size: int, m: int, n: int, k: int, batches: int, most: int, alone: bool, tf32: bool,
 ) -> tuple[int, int, int]:
     """The rule, for elements of so many bytes."""
     # 128 bytes of each row of an operand are one box of TMA; float32 and float64 without tensor cores take less.
     depth = {1: 128, 2: 64, 4: 32}.get(size, 16)
-    most = most if size <= 2 else min(most, 64 * 64)
-    tall, wide = power_above(m), power_above(n)
+    by_tensor_cores = size <= 2 or tf32
+    most = most if by_tensor_cores else min(most, 64 * 64)
+    tall, wide = max(16, power_above(m)), max(16, power_above(n))
 
-    def fits(tm: int, tn: int) -> bool:
-        return tm * tn <= most and tm <= max(16, tall) and tn <= max(16, wide)
+    def count(tile: tuple[int, int]) -> int:
+        return batches * blocks(m, tile[0]) * blocks(n, tile[1])
 
     def time(tile: tuple[int, int]) -> float:
-        waves = blocks(batches * blocks(m, tile[0]) * blocks(n, tile[1]), SMS)
-        if not looped:
-            return waves * WIDE_TILES[tile]
-        return waves * (LOOPED_TILES[tile] * k + (STORED if tile == (128, 256) else 0))
+        return blocks(count(tile), SMS // 2 if tile in PAIRS else SMS) * waves[tile]
 
-    found = min((tile for tile in WIDE_TILES if fits(*tile)), key=time, default=None)
-    return *(found or next(tile for tile in SMALL_TILES if fits(*tile))), max(16, min(depth, power_above(k)))
+    waves = _times_of_waves(size, n, k, alone, tf32)
+    fitting = [tile for tile in waves if tile[0] * tile[1] <= (2 if tile in PAIRS else 1) * most
+               and tile[0] <= tall and tile[1] <= wide]
+    found = min(fitting, key=time, default=None)
+    if found is None or (min(tall, wide) <= FEW and count(found) < FILLED):
+        few = min(tall, wide, FEW)
+        longs = [length for length in NARROW if length <= max(tall, wide)]
+        tiles = [(few, length) if tall <= wide else (length, few) for length in longs]
+        found = next((tile for tile in tiles if count(tile) >= FILLED), tiles[-1])
+        if by_tensor_cores:
+            depth = _depth_of_few(size * sum(found), size * count(found) * (sum(found) - few), depth, k)
+    return *found, max(16, min(depth, power_above(k)))
+
+
+def _depth_of_few(slot: int, step: int, depth: int, k: int) -> int:
+    """For slots and steps of so many bytes for each of k."""
+    while 2 * depth * slot <= SLOT and depth * step < STEP and 2 * depth * TURNS <= k:
+        depth *= 2
+    return depth
+
+
+def _times_of_waves(size: int, n: int, k: int, alone: bool, tf32: bool) -> dict[tuple[int, int], float]:
+    """Tiles, the first of which is taken of those that take as long, and how long a wave of each takes."""
+    if tf32:
+        return {tile: time * k for tile, time in TF32_TILES.items()}
+    if n % WHOLE_LINES or k % WHOLE_LINES:
+        return PAIRS | WIDE_TILES
+    if not alone:
+        return WIDE_TILES
+    within = bool(n * size % 128 or k * size % 128)
+    times = LOOPED_TILES | ({(128, 128): WITHIN_LINES} if within else {})
+    return {tile: time * k + (STORED if tile == (128, 256) else 0) for tile, time in times.items()}

@@ -25,7 +25,7 @@ from tilewright.kernels.device import attention, matmul
 from tilewright.kernels.optimisers import adamw_reference
 from tilewright.launching import launcher
 from tilewright.launching.checking import checking
-from tilewright.tileir.dtypes import bfloat16
+from tilewright.tileir.dtypes import bfloat16, float32
 
 DTYPES = (np.float32, np.float64, np.float16, ml_dtypes.bfloat16)
 # float16 takes the ways of bfloat16; TILEWRIGHT_THOROUGH runs all.
@@ -72,10 +72,20 @@ def test_products_alone_are_looped_over_by_the_compiler() -> None:
 @pytest.mark.parametrize(("shape", "alone", "tile"), [
     ((1024, 1024, 1024), True, (64, 128, 64)), ((4096, 4096, 4096), True, (128, 256, 64)),
     ((6144, 3072, 5120), True, (128, 128, 64)), ((6144, 3072, 5120), False, (128, 256, 64)),
-    ((4000, 4104, 4200), True, (128, 256, 64)),  # rows between lines, where blocks are not looped over
+    ((4000, 4104, 4200), True, (256, 256, 64)), ((3000, 5008, 776), False, (256, 256, 64)),  # rows between sectors
+    ((4096, 4096, 4000), True, (128, 256, 64)), ((6144, 3104, 5024), True, (128, 256, 64)),  # and between lines
+    ((16, 4096, 4096), True, (16, 32, 256)), ((5, 11008, 4096), False, (16, 64, 128)), ((5, 7, 9), True, (16, 16, 16)),
+    ((64, 4096, 4096), True, (64, 32, 128)), ((4096, 16, 4096), True, (32, 16, 256)),
+    ((300, 40, 72), True, (16, 64, 64)),
 ])
 def test_tiles_of_products(shape: tuple[int, int, int], alone: bool, tile: tuple[int, int, int]) -> None:
     assert tiles.matmul_tiles(np.zeros(0, np.float32), bfloat16, *shape, alone=alone) == tile
+
+
+@pytest.mark.parametrize(("tf32", "tile"), [(True, (256, 128, 32)), (False, (64, 64, 32))])
+def test_tiles_of_float32(tf32: bool, tile: tuple[int, int, int]) -> None:
+    """Threads multiply float32, tensor cores tfloat32."""
+    assert tiles.matmul_tiles(np.zeros(0, np.float32), float32, 2048, 2048, 2048, alone=True, tf32=tf32) == tile
 
 
 @pytest.mark.parametrize(("d", "keys"), [(16, 64), (128, 128)])
