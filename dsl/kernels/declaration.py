@@ -107,7 +107,7 @@ def register(
     name: str, function: Callable[..., Any], backward: Callable[..., Any] | None, autocast: str | None = None,
 ) -> Any:
     """The operator of torch that a function of the library is: the same parameters, without `out`."""
-    from tilewright.torch import op
+    from tilewright.torch.definition import Options, define
     from tilewright.torch.transforms import refuse_gradient
 
     hints = get_type_hints(function, include_extras=True)
@@ -121,9 +121,10 @@ def register(
     run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         params, return_annotation=as_tensors(hints["return"]))
     gradient = backward.operator if isinstance(backward, LibraryFunction) else backward
-    made = op(f"{NAMESPACE}::{name}", backward=gradient, autocast=autocast)(run)
+    made = define(f"{NAMESPACE}::{name}", run, Options(None, None, gradient, autocast, function))
     if gradient is None:
-        refuse_gradient(made, ": gradients are not differentiated again" if name.endswith("_backward") else " here")
+        why = ": gradients are not differentiated again" if name.endswith("_backward") else " here"
+        refuse_gradient(made, why, function)
     return made
 
 

@@ -29,6 +29,8 @@ class Options:
     example: tuple[Any, ...] | None
     backward: Any
     autocast: Any
+    # Of the library: allocates what it returns, and writes to nothing else; kernels need not look at memory then.
+    trusted: Callable[..., Any] | None = None
 
 
 def define(name: str, function: Callable[..., Any], options: Options) -> Any:
@@ -48,9 +50,10 @@ def define(name: str, function: Callable[..., Any], options: Options) -> Any:
     if mutated:
         _refuse_leaves(operator, [k for k, param in enumerate(params) if param in mutated])
     if options.backward is not None:
-        _register_gradient(operator, function, options.backward, params)
+        _register_gradient(operator, function, options, params)
     elif not mutated:
-        refuse_gradient(operator, "; give tw.torch.op one as backward=, or call register_autograd of the operator")
+        refuse_gradient(operator, "; give tw.torch.op one as backward=, or call register_autograd of the operator",
+                        options.trusted)
     return operator
 
 
@@ -103,11 +106,12 @@ def _refuse_leaves(operator: Any, positions: Sequence[int]) -> None:
     replace_autograd(operator, autograd)
 
 
-def _register_gradient(operator: Any, function: Callable[..., Any], backward: Any, params: Sequence[str]) -> None:
+def _register_gradient(operator: Any, function: Callable[..., Any], options: Options, params: Sequence[str]) -> None:
+    backward = options.backward
     if operator._opoverload._schema.is_mutable:
         raise ValueError(f"tw.torch.op: operator {operator._qualname} changes its arguments, and torch knows no "
                          "gradient of such operators; write one that returns a new tensor")
     if backward is grad or (isinstance(backward, functools.partial) and backward.func is grad):
         derive(operator, function, backward)
     else:
-        register_backward(operator, backward, params)
+        register_backward(operator, backward, params, options.trusted)

@@ -10,7 +10,13 @@ from typing import Any
 import torch
 from torch.autograd import forward_ad
 
-from tilewright.torch.transforms import at_outer_levels, at_this_level, refuse_tangents, replace_autograd
+from tilewright.torch.transforms import (
+    at_outer_levels,
+    at_this_level,
+    below_autograd,
+    refuse_tangents,
+    replace_autograd,
+)
 
 COTANGENTS = ("grad", "grads")
 _ONE, _ALL = -1, -2  # among the sources of values: the cotangent, as a tuple only where there are several; all of them
@@ -18,8 +24,11 @@ _COTANGENTS = {"grad": _ONE, "grads": _ALL}
 OUTPUTS = ("output", "outputs")
 
 
-def register_backward(operator: Any, backward: Any, params: Sequence[str]) -> None:
-    """Let `backward` give the gradients of an operator. ValueError for parameters that name nothing."""
+def register_backward(
+    operator: Any, backward: Any, params: Sequence[str], function: Callable[..., Any] | None = None,
+) -> None:
+    """Let `backward` give the gradients of an operator. ValueError for parameters that name nothing. `function`: as of
+    `below_autograd`."""
     wanted = tuple(inspect.signature(getattr(backward, "_init_fn", backward)).parameters)
     for name in wanted:
         if name not in (*params, *COTANGENTS, *OUTPUTS):
@@ -55,27 +64,32 @@ def register_backward(operator: Any, backward: Any, params: Sequence[str]) -> No
         out = iter(given)
         return tuple([next(out) if is_tensor else None for is_tensor in tensors])
 
-    register_gradient(operator, gradient, setup, asks=False)
+    register_gradient(operator, gradient, setup, asks=False, function=function)
 
 
 def register_gradient(
     operator: Any, gradient: Callable[..., Any], setup: Callable[..., Any], *, asks: bool = True,
+    function: Callable[..., Any] | None = None,
 ) -> None:
     """As `operator.register_autograd`, by a way that asks the schema once for what calls leave out: torch does so at
     each call, which takes longer than all else. Lists of tensors, and arguments by name alone, go torch's way.
-    `asks`: whether the gradient looks at `ctx.needs_input_grad`; one that does not gives a tuple."""
+    `asks`: whether the gradient looks at `ctx.needs_input_grad`; one that does not gives a tuple.
+    `function`: as of `below_autograd`."""
     operator.register_autograd(gradient, setup_context=setup)
     schema = operator._opoverload._schema
     listed = [str(each.type) for each in (*schema.arguments, *schema.returns) if "List[" in str(each.type)]
     if not any("Tensor" in kind for kind in listed) and not any(a.kwarg_only for a in schema.arguments):
         replace_autograd(operator, _recording(
-            operator, [a.default_value for a in schema.arguments], None if asks else gradient))
+            operator, [a.default_value for a in schema.arguments], None if asks else gradient,
+            below_autograd(operator, function)))
 
 
-def _recording(operator: Any, defaults: Sequence[Any], direct: Any) -> Callable[..., Any]:
+def _recording(
+    operator: Any, defaults: Sequence[Any], direct: Any, below: Callable[..., Any],
+) -> Callable[..., Any]:
     """The kernel under the key "Autograd" of an operator whose parameters have these defaults (None where there is
-    none). `direct`: a gradient that does not look at `ctx.needs_input_grad`."""
-    overload, after, left_out = operator._opoverload, torch._C._after_autograd_keyset, tuple(defaults)
+    none). `direct`: a gradient that does not look at `ctx.needs_input_grad`. `below`: of `below_autograd`."""
+    left_out = tuple(defaults)
 
     class WithGradient(torch.autograd.Function):  # type: ignore[misc]  # torch is not there for mypy
         @staticmethod
@@ -83,7 +97,7 @@ def _recording(operator: Any, defaults: Sequence[Any], direct: Any) -> Callable[
             *given, keyset = args
             with torch._C._AutoDispatchBelowAutograd():
                 with at_outer_levels():
-                    result = overload.redispatch(keyset & after, *given)
+                    result = below(keyset, *given)
                 setup = operator._setup_context_fn
                 if setup is not None:
                     setup(ctx=ctx, inputs=(*given, *left_out[len(given):]), output=result)
@@ -112,8 +126,7 @@ def _recording(operator: Any, defaults: Sequence[Any], direct: Any) -> Callable[
         if torch.is_grad_enabled() and torch._C._any_requires_grad(*args):
             with at_this_level():
                 return apply(*args, keyset)
-        with torch._C._AutoDispatchBelowAutograd():
-            return overload.redispatch(keyset & after, *args)
+        return below(keyset, *args)
 
     return autograd
 

@@ -21,6 +21,24 @@ def replace_autograd(operator: Any, kernel: Callable[..., Any]) -> None:
         operator._lib.impl(operator._name, kernel, "Autograd", with_keyset=True, allow_override=True)
 
 
+def below_autograd(operator: Any, function: Callable[..., Any] | None) -> Callable[..., Any]:
+    """A call of an operator from its kernel under the key "Autograd", given that kernel's keys. `function`: what runs
+    in the end, if it may be called at once where no other kernel stands between: torch's way there compares the
+    memory of results with that of arguments, and takes three times as long as the function."""
+    overload, after = operator._opoverload, torch._C._after_autograd_keyset
+    last = {torch._C.DispatchKeySet(key).raw_repr() for key in (torch._C.DispatchKey.CPU, torch._C.DispatchKey.CUDA)}
+
+    def call(keyset: Any, *args: Any, **named: Any) -> Any:
+        rest = keyset & after
+        with torch._C._AutoDispatchBelowAutograd():
+            # Users may register kernels for devices.
+            if function is not None and rest.raw_repr() in last and len(operator._backend_fns) == 1:
+                return function(*args, **named)
+            return overload.redispatch(rest, *args, **named)
+
+    return call
+
+
 def at_this_level() -> Any:
     """Where a Function is applied: under torch.func it records for the level whose turn it is, the innermost. The
     dispatcher goes on to the levels around it from the Function's forward."""
@@ -60,9 +78,10 @@ def all_tensors(values: Any) -> Iterator[Any]:
             yield from all_tensors(value)
 
 
-def refuse_gradient(operator: Any, why: str) -> None:
-    """Let an operator that has no gradient say so, and why, when one is asked of it. Users may register one."""
-    overload, after = operator._opoverload, torch._C._after_autograd_keyset
+def refuse_gradient(operator: Any, why: str, function: Callable[..., Any] | None = None) -> None:
+    """Let an operator that has no gradient say so, and why, when one is asked of it. Users may register one.
+    `function`: as of `below_autograd`."""
+    overload, below = operator._opoverload, below_autograd(operator, function)
     rest = make_autograd_impl(overload, operator)
     several = any("List[" in str(each.type) for each in overload._schema.returns)
 
@@ -83,17 +102,15 @@ def refuse_gradient(operator: Any, why: str) -> None:
         if operator._backward_fn is not None:
             return rest(keyset, *args, **named)
 
-        def call() -> Any:
-            with torch._C._AutoDispatchBelowAutograd():
-                return overload.redispatch(keyset & after, *args, **named)
-
+        if not torch.is_grad_enabled() and forward_ad._current_level < 0:
+            return below(keyset, *args, **named)
         tensors = list(all_tensors((*args, *named.values())))
         if forward_ad._current_level >= 0:
             refuse_tangents(operator._qualname, tensors)
         if not (torch.is_grad_enabled() and torch._C._any_requires_grad(*tensors)):
-            return call()
+            return below(keyset, *args, **named)
         with at_this_level():
-            found = apply(call, *tensors)
+            found = apply(lambda: below(keyset, *args, **named), *tensors)
         return list(found) if several else found
 
     replace_autograd(operator, autograd)
