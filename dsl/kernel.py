@@ -110,10 +110,11 @@ class tile_kernel(HostRuns):
                 raise error.with_traceback(None) from error.__cause__
             if not fixed:  # other numbers may change, and be the same object all the while
                 return self[made.size]
-            bound = BoundKernel(self, made, self.launcher)
             if len(self._bound) >= _MAX_GRIDS:
                 self._bound.clear()
-            self._bound[grid] = bound
+            # One for all ways to write a grid: launches that one of them has learnt Python never makes for another.
+            bound = self._bound.get(made.size) or BoundKernel(self, made, self.launcher)
+            self._bound[grid] = self._bound[made.size] = bound
         self._latest = grid, bound
         return bound
 

@@ -180,7 +180,8 @@ class Launcher:
                              f"these arguments; leave it out: {name}(...)")
 
     def taught(self, grid: Grid) -> Callable[[Any], None]:
-        """Takes the function that makes known launches over a grid."""
+        """Takes the function that makes known launches over a grid. Who asks learns them anew."""
+        self._direct.pop(grid.size, None)
         return partial(self._direct.__setitem__, grid.size)
 
     def words(self, grid: Grid, args: tuple[Any, ...]) -> Any:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import threading
 import weakref
 from typing import Any
 
+import numpy as np
 import pytest
 from support.fake_cuda import FakeCuda
 from support.launched import make_add, three
@@ -49,6 +51,19 @@ def test_many_shapes_are_forgotten(cuda: FakeCuda) -> None:
         for args in sets:
             taught(add[(7,)], *args)
             assert cuda.launches[-1].params[0] == args[0].pointer
+
+
+def test_a_grid_is_one_however_it_is_written(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a second way to write it would stay with Python, for which the first one's function launches."""
+    add = make_add()
+    first, args = add[(7,)], (*three(), 16)
+    assert all(add[grid] is first for grid in (7, (7, 1), (7, 1, 1), np.int64(7))) and add[8] is not first
+    taught(first, *args)
+    monkeypatch.setattr(importlib.import_module("tilewright.kernel"), "_MAX_GRIDS", 1)
+    assert add[9] is not add[(7,)] is not first
+    assert not by_code(cuda, add[(7,)], *args), "a new one learns by itself"
+    taught(add[(7,)], *args)
+    assert by_code(cuda, add[(7,)], *args)
 
 
 def test_the_shapes_of_a_model_stay_known(cuda: FakeCuda) -> None:
