@@ -82,8 +82,7 @@ MAP_TABLE_PTX = 83
 
 _HOPPER: dict[str, Any] = dict(
     has_bf16_atomic=True, has_fp8_cvt=True, has_stmatrix=True, has_cluster=True, has_tma=True,
-    has_map_tables=True, has_grid_control=True,
-)
+    has_map_tables=True, has_grid_control=True)
 _BLACKWELL = _HOPPER | {"tensor_cores": BLACKWELL, "has_packed_floats": True}
 
 SM_80 = Target("sm_80", (8, 0), False, 80, 163 * KIB, 164 * KIB, 2048, 32, fma_rate=64)

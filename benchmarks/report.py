@@ -19,8 +19,6 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
 
 MATRIX_SASS = re.compile(r"\b([A-Z]*MMA\.[\w.]+)")
 MATRIX_PTX = re.compile(r"\b((?:wgmma\.mma_async|mma)\.sync\.[\w.]+)")
-RESERVED_SHARED = 1024  # of each resident block, by the runtime
-REGISTER_STEP = 8  # registers are given out to threads in steps of so many
 
 
 @dataclass(frozen=True)
@@ -149,6 +147,7 @@ def examine(work: Work) -> Report:
     """Compile a kernel twice (the first run warms caches of the process up) and look at the second."""
     import tilewright as tw
     from tilewright.backend_ptx.runtime import driver
+    from tilewright.estimating.occupancy import limits_of
 
     specs = tuple(tw.spec(a) if isinstance(a, str) else a for a in work.args)
     on_gpu = driver.available()
@@ -158,9 +157,10 @@ def examine(work: Work) -> Report:
     cubin, registers, spilled, static = _assembled(compiled, on_gpu)
     stages["driver" if on_gpu else "ptxas"] = (time.perf_counter() - start) * 1e3
     warps, shared = compiled.threads // 32, compiled.shared_bytes + static
+    resident = min(limits_of(registers, compiled.threads, shared, compiled.target).values())
     return Report(
-        work.name, compiled.target.name, warps, registers, spilled, shared,
-        _resident(compiled.target, compiled.threads, registers, shared) * warps, _matrix(cubin, compiled.ptx), stages,
+        work.name, compiled.target.name, warps, registers, spilled, shared, resident * warps,
+        _matrix(cubin, compiled.ptx), stages,
         _launch_cost(work) if on_gpu and importlib.util.find_spec("torch") is not None else None)
 
 
@@ -210,13 +210,6 @@ def _attributes(cubin: bytes, name: str) -> tuple[int, int, int]:
     registers, local, shared = (int(check(cuda.cuFuncGetAttribute(c, handle), "cuFuncGetAttribute")) for c in codes)
     check(cuda.cuModuleUnload(module), "cuModuleUnload")
     return registers, local, shared
-
-
-def _resident(target: Any, threads: int, registers: int, shared: int) -> int:
-    """Blocks that share an SM."""
-    each = -(-registers // REGISTER_STEP) * REGISTER_STEP * threads
-    return min(target.blocks_per_sm, target.threads_per_sm // threads, target.registers_per_sm // max(1, each),
-               target.shared_per_sm // (shared + RESERVED_SHARED))
 
 
 def _matrix(cubin: bytes, ptx: str) -> str:

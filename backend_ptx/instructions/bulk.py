@@ -29,8 +29,7 @@ def _load(rank: int, multicast: bool) -> Instruction:
         f"tma.load{'.multicast' if multicast else ''}.{rank}d",
         f"@${3 + rank + len(mask)} {copy} [$0], [$1, {braced(3, rank)}], [$2]{to};",
         ("i32", "ptr", "i32", *["i32"] * rank, *mask, "i1"), (), f"tma_load{'_multicast' if multicast else ''}",
-        {"rank": rank},
-    )
+        {"rank": rank})
 
 
 def _store(rank: int) -> Instruction:

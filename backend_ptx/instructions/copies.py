@@ -31,9 +31,7 @@ def records() -> Iterator[Instruction]:
         tail, facts = f"x{count}{'.trans' if trans else ''}", {"count": count, "trans": trans}
         yield Instruction(
             f"ldmatrix.{tail}", f"ldmatrix.sync.aligned.m8n8.{tail}.shared.b16 {braced(0, count)}, [${count}];",
-            ("i32",), ("i32",) * count, "matrix_load", facts, reads=True, convergent=True,
-        )
+            ("i32",), ("i32",) * count, "matrix_load", facts, reads=True, convergent=True)
         yield Instruction(
             f"stmatrix.{tail}", f"stmatrix.sync.aligned.m8n8.{tail}.shared.b16 [$0], {braced(1, count)};",
-            ("i32", *["i32"] * count), (), "matrix_store", facts, writes=True, convergent=True, sm=90, ptx=78,
-        )
+            ("i32", *["i32"] * count), (), "matrix_store", facts, writes=True, convergent=True, sm=90, ptx=78)

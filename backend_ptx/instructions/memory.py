@@ -72,8 +72,7 @@ def _atomic(op: str, kind: str, semantics: str, scope: str, space: str = "global
         f"@$2 atom.{semantics}.{scope}.{space}.{op}.{kind} $0, [$1], {', '.join(f'${3 + i}' for i in range(values))};",
         (_ADDRESS[space], "i1", register, *[register] * values), (register,), "atomic",
         {"op": op, "kind": kind, "semantics": semantics, "scope": scope, "space": space}, tied={2: 0}, reads=True,
-        writes=True, sm=needs[0], ptx=needs[1],
-    )
+        writes=True, sm=needs[0], ptx=needs[1])
 
 
 # Bytes of an element and number of elements of the accesses that there are.

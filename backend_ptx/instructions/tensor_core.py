@@ -39,8 +39,7 @@ def _mma(
         f".row.col.{acc}.{a}.{b}.{acc}{f'.u{scale}' if scale else ''} "
         f"{d}, {braced(count, a_count)}, {braced(count + a_count, b_count)}, {d}{scales};",
         (*given, *accs), accs, "mma", {"shape": (m, n, k), "acc": acc, "a": a, "b": b, "scale": scale, "scales": runs},
-        tied={first + i: i for i in range(count)}, convergent=True, sm=sm, ptx=ptx, exact=bool(scale),
-    )
+        tied={first + i: i for i in range(count)}, convergent=True, sm=sm, ptx=ptx, exact=bool(scale))
 
 
 def records() -> Iterator[Instruction]:

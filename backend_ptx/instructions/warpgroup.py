@@ -91,8 +91,7 @@ def wgmma(
         accumulators + (*a, "i64") * steps + ("i32",), accumulators, "wgmma",
         {"n": n, "kind": kind, "a_trans": bool(a_trans), "b_trans": b_trans, "steps": steps, "shared_a": shared_a,
          "fenced": fenced},
-        tied={i: i for i in range(len(accumulators))}, ptx=found.ptx,
-    )
+        tied={i: i for i in range(len(accumulators))}, ptx=found.ptx)
 
 
 def _steps(kind: Kind, n: int, operands: list[str], flags: list[str], fence: str) -> str:

@@ -76,6 +76,9 @@ class Vectors(Emitter):
             return self.emit(a.elem, len(lanes), shuffle_text(a, b.text, lanes))
         if isinstance(a, Shuffled):
             return self.shuffle(a.source, [a.lanes[i] for i in lanes])
+        # Where words take bytes from more than two, all of these would stay live until the last use.
+        if a.elem == "i8" and any(len({i // 4 for i in lanes[at:at + 4]}) > 2 for at in range(0, len(lanes), 4)):
+            return self.emit(a.elem, len(lanes), shuffle_text(a, "poison", lanes))
         return self._defined(Shuffled(self._name(), a, lanes, self.dbg))
 
     def concat(self, parts: Sequence[Val]) -> Val:

@@ -43,8 +43,7 @@ def lower_block(ctx: Context, block: Block) -> None:
             raise
         except Exception as error:
             raise TileInternalError(
-                f"the lowering of {op.opcode} failed: {type(error).__name__}: {error}", op.span
-            ) from error
+                f"the lowering of {op.opcode} failed: {type(error).__name__}: {error}", op.span) from error
 
 
 # Registers of a tile from which on strips pay, where functions of several instructions are computed and elsewhere.

@@ -18,7 +18,7 @@ from tilewright.backend_ptx.map_records import MAP_ALIGN, MAP_BYTES
 from tilewright.backend_ptx.ops.bulk import MbarrierInit
 from tilewright.backend_ptx.ops.matmul import MmaFma, MmaSync, Product
 from tilewright.backend_ptx.ops.warpgroup import TakeTurn
-from tilewright.backend_ptx.resources.occupancy import AIM, STEP, register_cap, resident
+from tilewright.backend_ptx.resources.occupancy import AIM, register_cap, resident
 from tilewright.backend_ptx.resources.registers import ADDRESSES, LONG, MARGIN, estimated_registers
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.effects import changing_arrays
@@ -158,7 +158,7 @@ def min_blocks(function: Function, target: Target) -> int:
     apart = moves_elements(function)
     needed = _needed_one_by_one(function) if apart else estimated_registers(function)
     apart = apart and needed > LONG
-    fit = resident(-(-needed // STEP) * STEP if apart else needed, threads, plan.shared_bytes, target)
+    fit = resident(needed, threads, plan.shared_bytes, target)
     aim = fit if apart else AIM
     close = needed <= register_cap(aim, threads, target) < needed + MARGIN
     return max(plan.occupancy, aim if close and fit == aim else 0)

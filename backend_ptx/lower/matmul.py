@@ -61,8 +61,7 @@ def _steps(acc: Layout, a: Layout, b: Layout, fragment: Fragment) -> tuple[Step,
                 tuple(tuple(left.get((batch, m + 8 * h, k + 4 * fragment.pack * w + e)) for e in range(fragment.pack))
                       for w in words for h in halves),
                 tuple(tuple(right.get((batch, k + 4 * fragment.pack * w + e, n)) for e in range(fragment.pack))
-                      for w in words),
-            ))
+                      for w in words)))
     return tuple(out)
 
 

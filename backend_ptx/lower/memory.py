@@ -19,8 +19,7 @@ from tilewright.tileir.ops import memory as ops
 
 _PADDING = {
     PaddingMode.UNDETERMINED: 0.0, PaddingMode.ZERO: 0.0, PaddingMode.NEG_ZERO: -0.0, PaddingMode.NAN: math.nan,
-    PaddingMode.POS_INF: math.inf, PaddingMode.NEG_INF: -math.inf,
-}
+    PaddingMode.POS_INF: math.inf, PaddingMode.NEG_INF: -math.inf}
 _SCOPE = {MemoryScope.BLOCK: "cta", MemoryScope.DEVICE: "gpu", MemoryScope.SYS: "sys"}
 
 

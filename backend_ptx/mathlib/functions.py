@@ -29,8 +29,7 @@ FULL32: Final[dict[str, Formula]] = {
     "sinh": hyperbolic.sinh32, "cosh": hyperbolic.cosh32, "tanh": hyperbolic.tanh32,
     **inverse_trig.functions(inverse_trig.ASIN32, ATAN32, PI32), **hyperbolic.inverses(near_one.log1p_32),
     "log1p": near_one.log1p_32, "expm1": near_one.expm1_32, "sigmoid": hyperbolic.sigmoid_32,
-    "erf": erf.erf_32, "erfc": erf.erfc_32,
-}
+    "erf": erf.erf_32, "erfc": erf.erfc_32}
 # half has no argument that needs the long reduction.
 HALF: Final[dict[str, Formula]] = {**TRIG32.functions(small=True)}
 APPROX32: Final[dict[str, Formula]] = {
@@ -43,5 +42,4 @@ FULL64: Final[dict[str, Formula]] = {
     "sinh": hyperbolic.sinh64, "cosh": hyperbolic.cosh64, "tanh": hyperbolic.tanh64,
     **inverse_trig.functions(inverse_trig.ASIN64, ATAN64, PI64), **hyperbolic.inverses(near_one.log1p_64),
     "log1p": near_one.log1p_64, "expm1": near_one.expm1_64, "sigmoid": hyperbolic.sigmoid_64,
-    "erf": erf.erf_64, "erfc": erf.erfc_64,
-}
+    "erf": erf.erf_64, "erfc": erf.erfc_64}

@@ -21,11 +21,18 @@ WARP, PARTS = 32, 4  # threads of a warp; parts of an SM, each with a quarter of
 STEP = 8  # registers are given out in steps of so many
 
 
+def by_registers(each: int, threads: int, target: Target) -> int:
+    """CTAs that fit the registers of an SM, each part of which gives some to warps in steps (as `cuda_occupancy.h` of
+    CUDA counts them)."""
+    given_out = -(-max(each, STEP) // STEP) * STEP * WARP
+    return target.registers_per_sm // PARTS // given_out * PARTS // -(-threads // WARP)
+
+
 def resident(each: int, threads: int, shared: int, target: Target) -> int:
     """CTAs that fit an SM: `each` registers in each thread, `shared` bytes in each CTA."""
     if each > target.registers_per_thread or shared + RESERVED > target.shared_per_block:
         return 0
-    return min(target.registers_per_sm // (each * threads), target.shared_per_sm // (shared + RESERVED))
+    return min(by_registers(each, threads, target), target.shared_per_sm // (shared + RESERVED))
 
 
 def resident_aim(registers: int, threads: int, wanted: int | None, target: Target) -> int:

@@ -25,9 +25,8 @@ def driver() -> Any:
     try:
         from cuda.bindings import driver as module
     except ImportError as error:
-        raise TileUnsupportedFeatureError(
-            f"cuda-python cannot be imported: {error}",
-            hints=["pip install cuda-python; without a GPU, pass host arrays"]) from None
+        raise TileUnsupportedFeatureError(f"cuda-python cannot be imported: {error}", hints=[
+            "pip install cuda-python; without a GPU, pass host arrays"]) from None
     try:
         [result] = module.cuInit(0)
     except Exception as error:  # cuda.bindings raises its own classes where libcuda is missing

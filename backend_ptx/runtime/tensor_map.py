@@ -78,10 +78,9 @@ def encoded(
     made, rank, ones = TensorMap(), len(dims), [1] * (len(dims) - len(spec.box))
     kind, swizzle = encoded_as(spec)
     status = int(_encode_function()(
-        made.address, kind, rank, pointer, (ctypes.c_uint64 * rank)(*dims),
-        (ctypes.c_uint64 * rank)(*steps), (ctypes.c_uint32 * rank)(*spec.box, *ones),
-        (ctypes.c_uint32 * rank)(*[1] * rank),
-        _NO_INTERLEAVE, swizzle, _L2_PROMOTION_128B, _FILL_ZERO))
+        made.address, kind, rank, pointer, (ctypes.c_uint64 * rank)(*dims), (ctypes.c_uint64 * rank)(*steps),
+        (ctypes.c_uint32 * rank)(*spec.box, *ones), (ctypes.c_uint32 * rank)(*[1] * rank), _NO_INTERLEAVE,
+        swizzle, _L2_PROMOTION_128B, _FILL_ZERO))
     if status:
         what = (f"making a tensor map of {name} (address {pointer:#x}, extents {dims}, strides {steps} bytes, "
                 f"box {spec.box}, swizzle {spec.swizzle})")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tilewright.backend_ptx.resources.occupancy import PARTS, RESERVED, STEP, WARP, register_cap
+from tilewright.backend_ptx.resources.occupancy import RESERVED, WARP, by_registers, register_cap
 from tilewright.backend_ptx.resources.registers import estimated_registers
 from tilewright.backend_ptx.runtime.ptxas import assemble, has_ptxas
 from tilewright.backend_ptx.targets import KIB, Target
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 # Of the memory that L1 and shared memory have together, what is never shared: 256, 192 and 128 KiB against 228, 164 and
 # 100 (CUDA C++ Programming Guide, "Compute Capabilities").
 UNSHARED = 28 * KIB
-UNIT = 256  # registers
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +67,9 @@ def occupancy_of(stages: Stages, function: Function) -> Occupancy:
 
 
 def limits_of(registers: int, threads: int, shared: int, target: Target) -> dict[str, int]:
-    """CTAs that fit an SM by each of its resources. Each of its parts gives registers to warps in steps (as
-    `cuda_occupancy.h` of CUDA counts them)."""
-    warps = -(-threads // WARP)
-    given_out = -(-max(registers, STEP) * WARP // UNIT) * UNIT
+    """CTAs that fit an SM by each of its resources."""
     return {
-        "registers": target.registers_per_sm // PARTS // given_out * PARTS // warps,
+        "registers": by_registers(registers, threads, target),
         "shared memory": target.shared_per_sm // (shared + RESERVED),
-        "threads": target.threads_per_sm // (WARP * warps),
+        "threads": target.threads_per_sm // (-(-threads // WARP) * WARP),
         "CTA slots": target.blocks_per_sm}

@@ -8,7 +8,7 @@ their bytes for the whole kernel: the producer runs ahead of the other warps, an
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -123,14 +123,22 @@ def _asynchronous(
 # ---- places -----------------------------------------------------------------------------------------------------
 
 
-def place(intervals: Sequence[Interval], alignment: Callable[[Interval], int]) -> int:
-    """Give each buffer an offset, a multiple of its alignment: first fit, in the order of the first use, or what is in
-    use throughout before the others, where that takes fewer bytes. Gives the total number of bytes."""
-    small = [i for i in intervals if i.size <= SMALL]
-    if sum(i.size for i in small) <= SMALL_TOTAL:
-        end = max((i.last for i in intervals), default=0)
-        for interval in small:
-            interval.first, interval.last = 0, end
+def place(intervals: Sequence[Interval], alignment: Callable[[Interval], int], room: int) -> int:
+    """Give each buffer an offset, a multiple of its alignment. Gives the total number of bytes. Small buffers share
+    bytes where all buffers then take at most `room`, which they exceed otherwise."""
+    if sum(i.size for i in intervals if i.size <= SMALL) > SMALL_TOTAL:
+        return _place(intervals, alignment)
+    end = max((i.last for i in intervals), default=0)
+    apart = [replace(i, first=0, last=end) if i.size <= SMALL else i for i in intervals]
+    total = _place(apart, alignment)
+    if total > room and (shared := _place(intervals, alignment)) <= room:
+        return shared
+    return _place(apart, alignment) if total > room else total
+
+
+def _place(intervals: Sequence[Interval], alignment: Callable[[Interval], int]) -> int:
+    """First fit, in the order of the first use, or what is in use throughout before the others, where that takes fewer
+    bytes."""
     orders = [list(intervals), sorted(intervals, key=lambda i: i.first > 0)]
     _, best = min((_first_fit(order, alignment), number) for number, order in enumerate(orders))
     return _first_fit(orders[best], alignment)

@@ -63,13 +63,13 @@ def choose(op: Mma, target: Target) -> Choice | None:
     """
     a, b, acc = (v.type.dtype for v in (op.a, op.b, op.acc))
     operands: DType | None = None
+    m, n, k = sizes_of(op)
     if a in FP8:
-        (record,) = _named(a, b, acc)
-        if not (target.has_fp8_mma and target.ptx >= instruction(record).ptx):
+        found_of = instruction(_named(a, b, acc)[0])
+        if not (target.has_fp8_mma and target.ptx >= found_of.ptx and k >= found_of.facts["shape"][2]):
             a = b = operands = dt.float16
     if a is dt.float32:
         return None
-    m, n, k = sizes_of(op)
     batch = op.acc.type.size // (m * n)
     found: list[tuple[float, int, int, Choice]] = []
     for swapped, types, sizes in ((False, (a, b), (m, n, k)), (True, (b, a), (n, m, k))):

@@ -15,7 +15,7 @@ from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.memory import VECTOR_BYTES
 from tilewright.backend_ptx.ops.matmul import MmaFma, Product, padded
-from tilewright.backend_ptx.resources.occupancy import AIM, IN_FLIGHT, STEP, resident, shared_of_cta
+from tilewright.backend_ptx.resources.occupancy import AIM, IN_FLIGHT, resident, shared_of_cta
 from tilewright.backend_ptx.resources.pipes import FMA, MUFU, TENSOR, Bound, bounds
 from tilewright.backend_ptx.resources.registers import OTHER, REGISTER_BYTES, STRIP, narrowed
 from tilewright.backend_ptx.targets import Target
@@ -135,7 +135,7 @@ def _for_rows(c: Compilation, elements: int, width: int) -> Warps | None:
     for most in ROW_BYTES:
         count = min(MOST, 1 << log2(max(1, elements * width // (32 * most))))
         each = crossing // (32 * REGISTER_BYTES * count) + beside
-        found.setdefault(count, bytes_of_cta * resident(-(-each // STEP) * STEP, 32 * count, 0, c.target))
+        found.setdefault(count, bytes_of_cta * resident(each, 32 * count, 0, c.target))
     if not any(found.values()):
         return None
     count = next((count for count in found if found[count] >= 2 * IN_FLIGHT), max(found, key=lambda n: found[n]))

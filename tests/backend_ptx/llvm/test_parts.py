@@ -95,6 +95,14 @@ CASES: dict[str, tuple[Callable[[Builder], Val], np.ndarray]] = {
 }
 
 
+@pytest.mark.parametrize(("lanes", "whole"), [
+    ([0, 4, 8, 12, 1, 5, 9, 13], True), ([0, 2, 4, 6, 1, 3, 5, 7], False), ([4, 5, 6, 7, 0, 1, 2, 3], False)], ids=str)
+def test_bytes_of_many_words_are_put_together_at_once(lanes: list[int], whole: bool) -> None:
+    """Taken where each word is used, all words would stay in registers until the last use."""
+    text, _ = body(lambda b: b.shuffle(b.shuffle(b.load("i8", 16, A, 4), lanes), range(4)))
+    assert text.count("shufflevector") == 1 + whole
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_meaning(name: str) -> None:
     make, want = CASES[name]

@@ -26,6 +26,7 @@ from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import TileValueError
 from tilewright.tileir.parser import parse
 from tilewright.tileir.passes.manager import check_order
+from tilewright.tileir.plan import Hints
 
 TARGET = get_target("sm_90a")
 
@@ -233,8 +234,9 @@ def test_the_order_of_passes_is_checked() -> None:
     assert len(set(PIPELINE)) == len(PIPELINE)
 
 
-@given(st.lists(st.tuples(st.sampled_from([16, 64, 2048, 8192]), st.integers(0, 5)), min_size=1, max_size=8))
-def test_buffers_alive_together_share_no_bytes(wanted: list[tuple[int, int]]) -> None:
+@given(st.lists(st.tuples(st.sampled_from([16, 64, 2048, 8192]), st.integers(0, 5)), min_size=1, max_size=8),
+       st.sampled_from([None, 2, 8]))
+def test_buffers_alive_together_share_no_bytes(wanted: list[tuple[int, int]], occupancy: int | None) -> None:
     """Buffers in a row, each used once more after `later` further buffers."""
     lines: list[str] = []
     for k, (size, _) in enumerate(wanted):
@@ -243,6 +245,7 @@ def test_buffers_alive_together_share_no_bytes(wanted: list[tuple[int, int]]) ->
             if j + later == k:
                 lines.append(f"%v{j}: tile<{other}xf32> = shared_load(buffer=%b{j}, index=(), shape=({other}))")
     f = parse("func @k() {\n" + "\n".join(lines) + "\nreturn() }")
+    f.hints = Hints(occupancy=occupancy)
     lives = find_intervals(f)
     plan_shared_memory(Compilation(f, TARGET))
     for a in lives:
@@ -251,6 +254,20 @@ def test_buffers_alive_together_share_no_bytes(wanted: list[tuple[int, int]]) ->
             if a is not b and a.first <= b.last and b.first <= a.last:
                 assert a.op.offset + a.size <= b.op.offset or b.op.offset + b.size <= a.op.offset
     assert f.plan.shared_bytes <= sum(buffer_bytes(op.type) for op in f.walk() if isinstance(op, SharedAlloc))
+
+
+@pytest.mark.parametrize(("occupancy", "size"), [(None, 19 * 1024), (11, 19 * 1024), (12, 17 * 1024)])
+def test_small_buffers_share_bytes_for_a_hint(occupancy: int | None, size: int) -> None:
+    """Each reuse costs a barrier, which pays where twelve CTAs fit an SM in place of eleven."""
+    lines = ["%a: shared<4096xf32> = shared_alloc(type=shared<4096xf32>)"]
+    for k in range(3):
+        lines += [f"%b{k}: shared<256xf32> = shared_alloc(type=shared<256xf32>)",
+                  f"%v{k}: tile<256xf32> = shared_load(buffer=%b{k}, index=(), shape=(256))"]
+    lines.append("%v: tile<4096xf32> = shared_load(buffer=%a, index=(), shape=(4096))")
+    f = parse("func @k() {\n" + "\n".join(lines) + "\nreturn() }")
+    f.hints = Hints(occupancy=occupancy)
+    plan_shared_memory(Compilation(f, TARGET))
+    assert f.plan.shared_bytes == size
 
 
 def test_too_much_shared_memory() -> None:
