@@ -116,6 +116,7 @@ LOOPED_BY_LENGTH = Decision("block_loop", "as many CTAs as fit the GPU, each wit
                             "a block's first tiles come while the last is stored")
 LOOPED_TO_COUNT = Decision("block_loop", "as many CTAs as fit the GPU", "each adds what its blocks count once")
 WALKED = Decision("block_walk", "one for every few tiles where these are many", "SMs that have time take more of them")
+SHARED = Decision("shared_loop", "by the CTAs of clusters in launches of few blocks", "most SMs would be idle")
 TEAMS = Decision("ping_pong", "two teams of warps run a block each", "one stores its block while the other multiplies")
 
 

@@ -122,7 +122,8 @@ class Launching:
     kernel waits for the grids before it, so that it may be launched while they run. `looped`: as many CTAs as fit the
     GPU loop over the blocks of a launch. `packed`: so many blocks, side by side along axis 0, have warps of their own
     in a CTA. `walked`: any number of blocks may walk over the tiles of so many elements along an axis of a parameter,
-    of which a launch gives each block several (the parameter, the axis, the elements, the tiles; or nothing).
+    of which a launch gives each block several (the parameter, the axis, the elements, the tiles; or nothing). `shares`:
+    CTAs of clusters, which the launch may ask for by the hint `num_ctas`, share the iterations of each block.
     """
 
     cluster: int = 1
@@ -130,6 +131,7 @@ class Launching:
     looped: bool = False
     packed: int = 1
     walked: tuple[int, ...] = ()
+    shares: bool = False
 
 
 def launching(source: Any) -> dict[str, Any]:
@@ -149,7 +151,7 @@ class MachinePlan:
     loop carries partial results, which threads combine after it; `dependent`: it waits for the grids before it, so that
     it may be launched while they run; `falling`: blocks have fewer and fewer iterations along axis 0, and no order yet;
     `looped`: as many CTAs as fit the GPU loop over the blocks of a launch; `packed`: so many blocks, side by side along
-    axis 0, have warps of their own in a CTA; `walked`: as of `Launching`.
+    axis 0, have warps of their own in a CTA; `walked` and `shares`: as of `Launching`.
     """
 
     warps: int = 0
@@ -167,6 +169,7 @@ class MachinePlan:
     looped: bool = False
     packed: int = 1
     walked: tuple[int, ...] = ()
+    shares: bool = False
 
     def role(self, name: str) -> Role | None:
         return next((role for role in self.roles if role.name == name), None)

@@ -10,8 +10,8 @@ from tilewright.backend_ptx.lower.shape import is_renaming
 from tilewright.backend_ptx.lower.strips import ENDS, Run, ended
 from tilewright.backend_ptx.ops.async_copy import AsyncWait
 from tilewright.backend_ptx.ops.shared import SharedLoad
-from tilewright.backend_ptx.resources.registers import is_uniform
 from tilewright.tileir.analysis.places import in_few_places
+from tilewright.tileir.analysis.words import is_uniform
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.diagnostics import NO_SPAN, TileError, TileInternalError
 from tilewright.tileir.enums import MemoryOrder

@@ -11,7 +11,7 @@ from tilewright.backend_ptx.lower.positions import index_vector
 from tilewright.backend_ptx.lower.registers import from_lane, rearranged, swapped_if
 from tilewright.backend_ptx.lower.registry import lower
 from tilewright.backend_ptx.lower.shared import linear
-from tilewright.backend_ptx.resources.registers import is_uniform
+from tilewright.tileir.analysis.words import is_uniform
 from tilewright.tileir.core import Op
 from tilewright.tileir.f2 import span
 from tilewright.tileir.layouts import transform

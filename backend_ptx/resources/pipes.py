@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from tilewright.backend_ptx.ops.matmul import Product, padded
 from tilewright.backend_ptx.ops.units import units_of
-from tilewright.backend_ptx.resources.registers import is_uniform
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.axes import is_tile
+from tilewright.tileir.analysis.words import is_uniform
 from tilewright.tileir.carried import innermost_loops
 from tilewright.tileir.core import Function, Op
 from tilewright.tileir.ops.arith import Div

@@ -19,15 +19,15 @@ from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.tileir.analysis.held_tiles import held
 from tilewright.tileir.analysis.live import held_by_outstanding, live_ranges, taken
 from tilewright.tileir.analysis.places import late_loads
-from tilewright.tileir.analysis.recomputation import is_widening, recomputation
+from tilewright.tileir.analysis.recomputation import is_widening, recomputation, widens
 from tilewright.tileir.analysis.unit import Unit
+from tilewright.tileir.analysis.words import is_uniform
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.layouts.queries import registers
 from tilewright.tileir.ops.arith import Constant, Div
-from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.math import FloatUnary
 from tilewright.tileir.ops.memory import Store
-from tilewright.tileir.ops.shape import Broadcast, Extract, Reshape
+from tilewright.tileir.ops.shape import Broadcast, Extract
 from tilewright.tileir.types import TileType
 
 # Registers of a thread beside tiles: addresses and masks; with MMAs also those of fragments and descriptors.
@@ -37,35 +37,6 @@ MARGIN = 16
 OTHER = ADDRESSES + MARGIN
 REGISTER_BYTES = 4
 STRIP = 16  # of a tile, which go together through element-wise ops: enough to hide the latency of each
-
-
-def is_uniform(value: Value, known: dict[Value, bool] | None = None) -> bool:
-    """Whether a tile is one register, or made of indices: it is rematerialised where it is used. `known`: answers from
-    before, while the function stays as it is; it gains this one."""
-    known = {} if known is None else known
-    pending, seen = [value], {value}
-    while pending:
-        now = pending.pop()
-        op = now.op
-        if known.get(now) or not isinstance(now.type, TileType) or not now.type.shape:
-            continue
-        if now in known or op is None or not (
-                op.rematerializable or op.elementwise or isinstance(op, (Reshape, Broadcast))):
-            known[value] = False
-            return False
-        if not op.rematerializable and not (isinstance(op, Broadcast) and registers_of(op.src) <= 1):
-            pending += [v for v in op.operands if v not in seen]
-            seen.update(op.operands)
-    known.update(dict.fromkeys(seen, True))
-    return True
-
-
-def registers_of(value: Value) -> int:
-    """32-bit registers of a thread that hold a tile; 1 for what is no tile or has no layout yet."""
-    type_ = value.type
-    if not isinstance(type_, TileType) or type_.layout is None:
-        return 1
-    return max(1, registers(type_.layout) * type_.dtype.bytes // REGISTER_BYTES)
 
 
 def estimated_registers(function: Function, strips: bool = False) -> int:
@@ -141,15 +112,9 @@ def _weight(value: Value, uniform: dict[Value, bool] | None = None) -> int:
 
 def _holder(value: Value) -> Value:
     """The value in whose registers a view, a sub-tile or a tile that is rematerialised lives."""
-    while (op := kept_by(value).op) is not None and (op.view or isinstance(op, Extract) or _widens(op)):
+    while (op := kept_by(value).op) is not None and (op.view or isinstance(op, Extract) or widens(op)):
         value = op.operands[0]
     return kept_by(value)
-
-
-def _widens(op: Op) -> bool:
-    """Whether an op makes wider floats of a tile: ptxas rematerialises them, one instruction for each."""
-    return (isinstance(op, Cast) and op.dtype.is_float and op.src.type.dtype.is_float
-            and op.dtype.bytes > op.src.type.dtype.bytes)
 
 
 # ---- tiles that are rematerialised -------------------------------------------------------------------------------

@@ -45,6 +45,7 @@ class DeviceKernel:
     looped: bool = False
     packed: int = 1
     walked: tuple[int, ...] = ()
+    shares: bool = False
 
 
 def load_entry(entry: Entry, device: Device) -> DeviceKernel | None:
@@ -83,4 +84,5 @@ def load_code(
         abi.name, device, abi, threads, shared, entry.ptx, str(entry.meta.get("log", "")), handle,
         ask("NUM_REGS"), ask("LOCAL_SIZE_BYTES"), timings, int(str(entry.meta["cluster"])), rungs,
         bool(entry.meta.get("dependent")), bool(entry.meta.get("looped")), int(str(entry.meta.get("packed", 1))),
-        tuple(found) if isinstance(found := entry.meta.get("walked"), list | tuple) else ())
+        tuple(found) if isinstance(found := entry.meta.get("walked"), list | tuple) else (),
+        bool(entry.meta.get("shares")))

@@ -79,7 +79,7 @@ def compile_ahead(record: Record, entries: Sequence[Any], ordinals: Sequence[int
         if size is None:
             size = specialiser.dimensions.grid(values, lambda arguments=arguments: arguments)
         made = make_grid(size if isinstance(size, tuple) else (size,))
-        record.kernel.launcher.gpu.prepare(arguments, made.linear, ordinal)
+        record.kernel.launcher.gpu.prepare(arguments, made.linear, ordinal).over(made, arguments)
 
 
 def _stand_ins(entries: Sequence[Any], ordinal: int) -> Handed:

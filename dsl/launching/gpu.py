@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -22,6 +22,8 @@ from tilewright.tileir.plan import NO_ALIASES, Aliases, Switches
 # Where blocks walk over tiles, a launch starts one for every few of these (`order_blocks` says how many), if the GPU
 # then runs at least WAVES times as many as fit, and BESIDE fit an SM, so that others run while one starts.
 WAVES, BESIDE = 2, 2
+# CTAs that share the iterations of each block at most: the largest cluster that every GPU can place.
+MOST_SHARING = 8
 OutputRange = tuple[int, int, int, int, int, int]
 MAX_PLANS = 4096  # plans are per exact shape; a kernel with ever new shapes must not grow without bound
 
@@ -33,6 +35,7 @@ class GpuRunner:
         self._specialiser = specialiser
         self._kernels = Once()
         self._plans: dict[Any, DevicePlan] = {}
+        self._sharing: dict[int, GpuRunner] = {}
 
     def prepare(self, arguments: Sequence[Argument], linear: bool, ordinal: int) -> DevicePlan:
         """The plan for arguments of exactly these shapes, strides and alignments; compiles on the first use."""
@@ -45,14 +48,21 @@ class GpuRunner:
             device = get_device(ordinal)
             key = ordinal, linear, aliases, tuple(argument.key(True) for argument in arguments)
             # What a bundle's code asks of arguments may be more than this key knows: only exact shapes can tell.
-            kernel, written = shipped.find(shipped.Wanted(self._specialiser, arguments, linear, device, aliases)) or (
+            found = shipped.find(shipped.Wanted(self._specialiser, arguments, linear, device, aliases))
+            kernel, written = found or (
                 self._kernels.get(key, lambda: self._build_in_time(arguments, linear, device, aliases)))
-            plan = DevicePlan(kernel, arguments, written)
+            plan = DevicePlan(kernel, arguments, written, None if found else partial(self._shared, linear, ordinal))
             if len(self._plans) >= MAX_PLANS:
                 self._plans.clear()
             self._plans[exact] = plan
         check_outputs(arguments, plan.written)
         return plan
+
+    def _shared(self, linear: bool, ordinal: int, ctas: int, arguments: Sequence[Argument]) -> DevicePlan:
+        """The plan of blocks that so many CTAs compute each."""
+        if ctas not in self._sharing:
+            self._sharing[ctas] = GpuRunner(self._specialiser.with_ctas(ctas))
+        return self._sharing[ctas].prepare(arguments, linear, ordinal)
 
     def _build_in_time(
         self, arguments: Sequence[Argument], linear: bool, device: Any, aliases: Aliases
@@ -105,11 +115,19 @@ class GpuRunner:
 
 
 class DevicePlan:
-    """What a launch with arguments of known shapes needs: only addresses, scalars and lists are still open."""
+    """What a launch with arguments of known shapes needs: only addresses, scalars and lists are still open.
 
-    __slots__ = ("kernel", "written", "pairs", "_plan", "_tables", "_resident", "_walking")
+    Where the CTAs of clusters may share the iterations of a block, `sharing` makes the plan of so many, for launches of
+    so few blocks that most SMs would have none. The first launch of each number makes it, as it knows the arguments.
+    """
 
-    def __init__(self, kernel: Any, arguments: Sequence[Argument], written: frozenset[int]) -> None:
+    __slots__ = ("kernel", "written", "pairs", "_plan", "_tables", "_resident", "_walking", "_sharing", "_shared",
+                 "_processors")
+
+    def __init__(
+        self, kernel: Any, arguments: Sequence[Argument], written: frozenset[int],
+        sharing: Callable[[int, Sequence[Argument]], DevicePlan] | None = None,
+    ) -> None:
         from tilewright.backend_ptx.runtime.plan import LaunchPlan
 
         self.kernel = kernel
@@ -121,6 +139,9 @@ class DevicePlan:
         self._plan = LaunchPlan(kernel, template, pointers, scalars, _tensor_maps(kernel, flat, pointers))
         self._tables = _kept_tables(kernel) if any(isinstance(leaf, ArrayList) for leaf in flat) else None
         self.pairs = output_ranges(flat, written)
+        self._sharing = sharing if kernel.shares and self._tables is None else None
+        self._shared: dict[int, DevicePlan] = {}
+        self._processors = _taken(_processors(kernel)) if self._sharing else 0
 
     @property
     def cacheable(self) -> bool:
@@ -129,8 +150,26 @@ class DevicePlan:
 
     def launch(self, grid: Grid, pointers: Sequence[int], scalars: Sequence[Any], stream: int) -> None:
         """Set the grid's parameters, queue the kernel. The caller has seen which arrays share memory."""
+        if self._shared and (plan := self._shared.get(self._ctas(grid))) is not None:
+            plan.launch(grid, pointers, scalars, stream)
+            return
         hardware, more = self._on_hardware(grid)
         self._plan.launch(hardware, pointers, (*scalars, *more) if more else scalars, stream)
+
+    def _ctas(self, grid: Grid) -> int:
+        """How many CTAs compute each block: as many as leave none without an SM."""
+        blocks, ctas = grid.size[0] * grid.size[1] * grid.size[2], MOST_SHARING
+        while ctas > 1 and blocks * ctas > self._processors:
+            ctas //= 2
+        return ctas
+
+    def over(self, grid: Grid, arguments: Sequence[Argument]) -> DevicePlan:
+        """The plan of a launch over a grid, which is made if it does not exist."""
+        if self._sharing is None or (ctas := self._ctas(grid)) == 1:
+            return self
+        if ctas not in self._shared:
+            self._shared[ctas] = self._sharing(ctas, arguments)
+        return self._shared[ctas]
 
     def _on_hardware(self, grid: Grid) -> tuple[tuple[int, int, int], tuple[int, ...]]:
         """The grid as the driver takes it, and the scalars that it adds to a kernel's."""
@@ -151,18 +190,22 @@ class DevicePlan:
         """The launch as machine code knows it; raises Unknown where it cannot."""
         from tilewright.launching.words import of_launch
 
+        if self._shared and (plan := self._shared.get(self._ctas(grid))) is not None:
+            return plan.words(grid, args, constant, known)
         hardware, more = self._on_hardware(grid)
         return of_launch(self._plan, hardware, args, constant, known, more)
 
     def launch_bound(self, grid: Grid, arguments: Sequence[Argument], stream: int) -> None:
         """The same from bound arguments, with their lists' tables."""
         if self._tables is None:
-            self.launch(grid, _pointers(arguments), _scalars(arguments), stream)
+            self.over(grid, arguments).launch(grid, _pointers(arguments), _scalars(arguments), stream)
         else:
             self.listed(arguments).launch(grid, _scalars(arguments), stream)
 
     def fixed(self, grid: Grid, arguments: Sequence[Argument], stream: int) -> FixedLaunch:
         """The launch with these very arguments; a graph may be capturing the stream."""
+        if (plan := self.over(grid, arguments)) is not self:
+            return plan.fixed(grid, arguments, stream)
         pointers, scalars, tables = _pointers(arguments), _scalars(arguments), None
         if self._tables is not None:
             pointers, tables = self.listed(arguments).addresses(stream)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tilewright.arguments.bind import Argument, bind
@@ -63,6 +64,10 @@ class Specialiser:
         self.rules = rules
         self.dimensions = Dimensions(self.params, rules.grid, self.name)
         self._functions = Once()
+
+    def with_ctas(self, count: int) -> Specialiser:
+        """Of the same kernel, with the hint that so many CTAs compute each block."""
+        return Specialiser(self.source, replace(self.hints, num_ctas=count), self.rules)
 
     def bind(self, args: Sequence[Any]) -> list[Argument]:
         """The arguments, one for each parameter, matched with these; raises what a launch raises for those that do not

@@ -64,7 +64,7 @@ def _compiled(candidate: Candidate, stream: Any) -> Candidate:
         candidate.written = kernel.specialiser.outputs(arguments, facts=False)
         return candidate
     check_hardware(grid)
-    plan = kernel.launcher.gpu.prepare(arguments, grid.linear, gpu)
+    plan = kernel.launcher.gpu.prepare(arguments, grid.linear, gpu).over(grid, arguments)
     candidate.spilled, candidate.written = plan.kernel.local_bytes, plan.written
     return candidate
 

@@ -62,7 +62,7 @@ def make_job(kernel: tile_kernel, grid: Grid, args: tuple[Any, ...], stream: Any
         check_outputs(arguments, job.written)
     else:
         check_hardware(grid)
-        plan = kernel.launcher.gpu.prepare(arguments, grid.linear, gpu)
+        plan = kernel.launcher.gpu.prepare(arguments, grid.linear, gpu).over(grid, arguments)
         made = plan.kernel
         job.written, job.ptx = plan.written, made.ptx
         job.meta = {"abi": made.abi.to_json(), "threads": made.threads, "shared_bytes": made.shared_bytes,

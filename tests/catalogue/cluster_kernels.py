@@ -52,3 +52,16 @@ def some_sums(x, skip, out, n: tw.Constant[int]):
             t = t - tw.sum(t, axis=1, keepdims=True) / n
         t = t + tw.arange(n, dtype=tw.float32)[None, :]
     tw.store(out, (i, 0), t)
+
+
+@tw.tile_kernel
+def added_up(x, out, rows: tw.Constant[int], columns: tw.Constant[int]):
+    """Sums over an outer axis, and sums of squares: a loop of which blocks share the iterations."""
+    j = tw.bid(0)
+    total, square = tw.zeros((columns,), x.dtype), tw.zeros((columns,), x.dtype)
+    for i in range(tw.num_tiles(x, 0, (rows, columns))):
+        t = tw.load(x, (i, j), (rows, columns), padding_mode=tw.PaddingMode.ZERO)
+        total += tw.sum(t, axis=0)
+        square += tw.sum(t * t, axis=0)
+    tw.store(out, (0, j), total[None, :])
+    tw.store(out, (1, j), square[None, :])

@@ -17,6 +17,12 @@ def is_widening(op: Op) -> bool:
     return isinstance(op, Cast) and op.src.type.dtype is bfloat16 and op.dtype is float32
 
 
+def widens(op: Op) -> bool:
+    """Whether an op makes wider floats of a tile: ptxas rematerialises them, one instruction for each."""
+    return (isinstance(op, Cast) and op.dtype.is_float and op.src.type.dtype.is_float
+            and op.dtype.bytes > op.src.type.dtype.bytes)
+
+
 def recomputation(value: Value, dear: Callable[[Op], bool], is_index: Callable[[Value], bool]) -> Sequence[Op]:
     """The ops that compute a tile again from one that is half as wide; none where it is to be kept. `dear`: what takes
     several instructions; `is_index`: which tiles are made of numbers and indices wherever they are used."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from tilewright.tileir.core import Function, Value
@@ -21,6 +22,11 @@ class Row(NamedTuple):
 def rows_of(function: Function) -> list[Row]:
     """Those of a function, in its order."""
     return [_row_of(op) for op in function.walk() if isinstance(op, (Reduction, ScanWith))]
+
+
+def exchanged(chosen: Mapping[Value, int], rows: Iterable[Row]) -> int:
+    """Elements of results that are partial in each block, where these tiles are cut, each along an axis."""
+    return sum(row.elements for row in rows if chosen.get(row.tile) in row.axes)
 
 
 def _row_of(op: Reduction | ScanWith) -> Row:

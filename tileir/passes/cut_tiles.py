@@ -27,10 +27,10 @@ from tilewright.tileir.folding import continued, function_of
 from tilewright.tileir.ops import arith
 from tilewright.tileir.ops.arrays import BlockId, NumBlocks
 from tilewright.tileir.ops.atomics import Atomic
-from tilewright.tileir.ops.control import If, Yield
+from tilewright.tileir.ops.control import For, If, Yield
 from tilewright.tileir.ops.fold import ReduceWith, ScanWith
 from tilewright.tileir.ops.memory import Scatter, TileAccess
-from tilewright.tileir.ops.reduce import Reduction
+from tilewright.tileir.ops.reduce import ReduceSum, Reduction
 from tilewright.tileir.ops.shape import Broadcast, Iota
 from tilewright.tileir.passes.dce import dce
 from tilewright.tileir.passes.even_parts import EvenParts, even_parts
@@ -42,11 +42,12 @@ AXIS = 0
 
 def cut_tiles(
     unit: Unit, chosen: Mapping[Value, int], count: int, gather: Callable[[Value], Op], even: bool = False,
+    shared: For | None = None,
 ) -> None:
     """Cut the tiles `chosen`, each along its axis, into `count` sub-tiles. `gather` makes the op that gives a block the
     partial results of all, along a new first axis. `even`: blocks get as much of an array each where that is allowed
-    (see even_parts.py)."""
-    _Cut(unit, chosen, count, gather, even_parts(unit, chosen, count) if even else None).run()
+    (see even_parts.py). `shared`: a loop that only adds up, of which each block runs every `count`-th iteration."""
+    _Cut(unit, chosen, count, gather, even_parts(unit, chosen, count) if even and chosen else None, shared).run()
 
 
 def unshare(function: Function) -> None:
@@ -132,7 +133,7 @@ def alike(values: Iterable[Value], unit: Unit, count: int) -> bool:
 class _Cut:
     def __init__(
         self, unit: Unit, chosen: Mapping[Value, int], blocks: int, gather: Callable[[Value], Op],
-        even: EvenParts | None,
+        even: EvenParts | None, shared: For | None,
     ) -> None:
         function = unit.function
         self.unit = unit
@@ -140,6 +141,7 @@ class _Cut:
         self.blocks = blocks
         self.gather = gather
         self.even = even
+        self.shared = shared
         self.wide = _wide(unit, chosen, blocks)
         top = Builder(Block(), function.span)
         self.number = top.value(BlockId(axis=AXIS))
@@ -166,6 +168,8 @@ class _Cut:
             self._of_grid(b, op)
         elif isinstance(op, Iota) and op.result in self.chosen:
             self._count(b, op)
+        elif op is self.shared:
+            self._share(b, op)
         elif isinstance(op, Reduction) and self.chosen.get(op.src) in op.axes:
             self._combine(b, op)
         elif isinstance(op, ScanWith) and self.chosen.get(op.srcs[0]) == op.axis:
@@ -204,6 +208,16 @@ class _Cut:
         part = b.value(type(op)(src=op.src, **op.attributes))
         every = b.value(self.gather(part))
         b.replace(op.result, b.value(type(op)(src=every, **{**op.attributes, "axes": (0,)})))
+
+    def _share(self, b: Rewriter, op: Op) -> None:
+        """Run every so manieth iteration, and add up the sums of the blocks."""
+        assert isinstance(op, For)
+        rank, count = (b.cast(v, op.lower.type.dtype) for v in (self.rank, self.count))
+        op.lower = b.value(arith.Add(lhs=op.lower, rhs=b.value(arith.Mul(lhs=rank, rhs=op.step))))
+        op.step = b.value(arith.Mul(lhs=op.step, rhs=count))
+        b.keep(op)
+        for old in op.results:
+            b.replace(old, b.value(ReduceSum(src=b.value(self.gather(old)), axes=(0,))))
 
     def _continue(self, b: Rewriter, op: ScanWith) -> None:
         """Scan this block's part, and combine it with what the blocks before it hold in all."""

@@ -24,14 +24,22 @@ If it is cut along the axis of a reduction, CTAs exchange their partial results:
             %1: tile<2x1xf32> = cluster_gather(src=%0, ctas=2)
             %s: tile<1xf32> = reduce_sum(src=%1, axes=(0))
 
+CTAs that the hint asks for share the iterations of a loop that only adds up, in the place of its tiles:
+
+    before: %s: tile<32xf32> = for(lower=%zero, upper=%n, step=%one, init=(%zeros)) .loop(...) { ... add(...) ... }
+    after:  %0: tile<32xf32> = for(lower=%rank, upper=%n, step=%eight, init=(%zeros)) .loop(...) { ... add(...) ... }
+            %1: tile<8x32xf32> = cluster_gather(src=%0, ctas=8)
+            %s: tile<32xf32> = reduce_sum(src=%1, axes=(0))
+
 `plan.cluster` holds the number of CTAs; the kernel's grid is that many times longer along axis 0. The hint `num_ctas`
-gives the number. Without it, a block maps to a cluster only if the registers of one CTA cannot hold an accumulator or
-the largest reduced tile, or if a row in a loop leaves no room for a second CTA on its SM.
+gives the number. A launch of few blocks gives it for a loop that only adds up (`plan.shares`). Without it, a block maps
+to a cluster only if the registers of one CTA cannot hold an accumulator or the largest reduced tile, or if a row in a
+loop leaves no room for a second CTA on its SM.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
@@ -45,7 +53,8 @@ from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.axes import Axes, Node
 from tilewright.tileir.analysis.held_tiles import crossing_bytes, held
 from tilewright.tileir.analysis.neighbours import moves_elements
-from tilewright.tileir.analysis.rows import Row, rows_of
+from tilewright.tileir.analysis.rows import Row, exchanged, rows_of
+from tilewright.tileir.analysis.sums_of_loops import loop_of_sums
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.analysis.uses import viewed
 from tilewright.tileir.core import Function, Op, Value
@@ -85,16 +94,21 @@ def form_clusters(c: Compilation) -> Preserved:
         needed, why = min(wanted, MOST), decisions.CTAS_ASKED
     elif not products and (for_two := _for_two(c, rows, needed)) > needed:
         needed, why = for_two, decisions.TWO_FIT
+    loop = None if products or not target.has_cluster else loop_of_sums(c, MOST, EXCHANGED)
     if needed == 1:
+        c.plan.shares = loop is not None and wanted is None
+        if c.plan.shares:
+            c.decide(decisions.SHARED)
         return ALL
     unshare(function)
     c.forget()
-    chosen = _cut(function, products, rows, needed, target)
+    chosen = {} if loop is not None and wanted is not None else _cut(function, products, rows, needed, target)
     if not isinstance(chosen, str):
         found = disorder(c, chosen)
         chosen = chosen if found is None else _told(found)
     if not isinstance(chosen, str):
-        cut_tiles(c, chosen, needed, lambda part: ClusterGather(src=part, ctas=needed), even=True)
+        shared = None if chosen else loop
+        cut_tiles(c, chosen, needed, lambda part: ClusterGather(src=part, ctas=needed), even=True, shared=shared)
         c.plan.cluster = needed
         c.decide(decisions.cluster(needed, why))
     elif wanted is not None:
@@ -189,14 +203,9 @@ def _cut_rows(axes: Axes, rows: Sequence[Row]) -> dict[Value, int] | str:
     usable = [dict(nodes) for nodes, reason in zip(found, reasons, strict=True) if reason is None]
     if not usable:
         return next(filter(None, reasons), decisions.TILES_TOO_SMALL.format(axes.count))
-    best = min(usable, key=lambda chosen: _exchanged(chosen, rows))
-    count = _exchanged(best, rows)
+    best = min(usable, key=lambda chosen: exchanged(chosen, rows))
+    count = exchanged(best, rows)
     return best if count <= EXCHANGED else decisions.TOO_MUCH_TO_EXCHANGE.format(count)
-
-
-def _exchanged(chosen: Mapping[Value, int], rows: Sequence[Row]) -> int:
-    """Elements of results that are partial in each CTA."""
-    return sum(row.elements for row in rows if chosen.get(row.tile) in row.axes)
 
 
 def _preferred(op: Mma, ctas: int) -> Iterator[int]:

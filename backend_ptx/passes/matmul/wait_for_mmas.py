@@ -44,10 +44,11 @@ from tilewright.backend_ptx.ops.matmul import Product, is_outstanding
 from tilewright.backend_ptx.ops.units import MatrixUnit
 from tilewright.backend_ptx.passes.pipelining.legality import tma_reason
 from tilewright.backend_ptx.resources.pipes import TENSOR, bounds
-from tilewright.backend_ptx.resources.registers import OTHER, registers_of
+from tilewright.backend_ptx.resources.registers import OTHER
 from tilewright.backend_ptx.roles import consumer_registers
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.analysis.uses import all_reads, replace_everywhere, viewed
+from tilewright.tileir.analysis.words import registers_of
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.diagnostics import Span

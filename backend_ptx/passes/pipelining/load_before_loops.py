@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.ops.matmul import is_outstanding
-from tilewright.backend_ptx.resources.registers import registers_of
 from tilewright.tileir.analysis.unit import Preserved
+from tilewright.tileir.analysis.words import registers_of
 from tilewright.tileir.passes import load_before_loops as loads
 
 FEW = 2  # registers of a tile

@@ -14,9 +14,10 @@ from tilewright.backend_ptx.ops.arith import DivideBy
 from tilewright.backend_ptx.ops.cluster import ClusterGather, exchanges
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import Product
-from tilewright.backend_ptx.resources.registers import is_uniform, kept_by, registers_of
+from tilewright.backend_ptx.resources.registers import kept_by
 from tilewright.tileir.analysis.live import taken
 from tilewright.tileir.analysis.uses import all_reads, viewed
+from tilewright.tileir.analysis.words import is_uniform, registers_of
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.layouts.convert import plan_conversion
 

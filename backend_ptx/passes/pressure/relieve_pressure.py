@@ -33,11 +33,12 @@ from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.passes.pressure.bodies import Body, bodies
 from tilewright.backend_ptx.passes.pressure.spilling import find_spill, spill_tiles_of
 from tilewright.backend_ptx.resources.occupancy import FEW_WARPS, resident
-from tilewright.backend_ptx.resources.registers import OTHER, is_uniform, live_registers, registers_of
+from tilewright.backend_ptx.resources.registers import OTHER, live_registers
 from tilewright.tileir.analysis.live import taken
 from tilewright.tileir.analysis.neighbours import moves_elements
 from tilewright.tileir.analysis.places import in_few_places, movable_loads
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
+from tilewright.tileir.analysis.words import is_uniform, registers_of
 from tilewright.tileir.core import Function, Op
 from tilewright.tileir.ops.memory import Load
 from tilewright.tileir.passes import sinking

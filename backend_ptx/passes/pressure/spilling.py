@@ -15,9 +15,10 @@ from tilewright.backend_ptx.ops.layout import KeepRegisters
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore, loaded
 from tilewright.backend_ptx.passes.pressure.bodies import Body
 from tilewright.backend_ptx.resources.occupancy import resident
-from tilewright.backend_ptx.resources.registers import OTHER, REGISTER_BYTES, STRIP, is_uniform, registers_of
+from tilewright.backend_ptx.resources.registers import OTHER, REGISTER_BYTES, STRIP
 from tilewright.backend_ptx.resources.shared import EXCHANGES, peak_bytes
 from tilewright.tileir.analysis.uses import all_reads, replace_everywhere
+from tilewright.tileir.analysis.words import is_uniform, registers_of
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Value
 from tilewright.tileir.enums import MemoryOrder

@@ -30,9 +30,10 @@ from tilewright.backend_ptx.layouts.memory import conversion_cost, tile_access
 from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.shared import SharedLoad, SharedStore
 from tilewright.backend_ptx.passes.stores.pieces import Pieces
-from tilewright.backend_ptx.resources.registers import OTHER, is_uniform, registers_at, registers_of
+from tilewright.backend_ptx.resources.registers import OTHER, registers_at
 from tilewright.backend_ptx.roles import consumer_registers
 from tilewright.tileir.analysis.chains import after_inner_blocks, chain_to, only_used_by
+from tilewright.tileir.analysis.words import is_uniform, registers_of
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.layouts import transform

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import tilewright.backend_ptx.ops  # noqa: F401  (the parser knows machine ops)
-from tilewright.backend_ptx.resources.registers import is_uniform, live_registers
+from tilewright.backend_ptx.resources.registers import live_registers
+from tilewright.tileir.analysis.words import is_uniform
 from tilewright.tileir.parser import parse
 
 ROW = (Path(__file__).parents[1] / "passes" / "golden" / "relieve_pressure-spill.tile").read_text()
