@@ -27,7 +27,7 @@ from tilewright.backend_ptx.lower.registry import lowering_of
 from tilewright.backend_ptx.resources.registers import LONG, STRIP, computed_again, is_dear, kept_by
 from tilewright.tileir.analysis.axes import is_tile
 from tilewright.tileir.analysis.neighbours import moves_elements
-from tilewright.tileir.analysis.padded import padded_tiles, tests_columns
+from tilewright.tileir.analysis.padded import Columns, padded_tiles, tests_columns
 from tilewright.tileir.analysis.recomputation import is_widening
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.layouts.queries import register_offsets, registers
@@ -41,7 +41,7 @@ ENDS: dict[Callable[[Any], bool], Callable[..., StripReduction | StripStore]] = 
 
 
 class Run:
-    """A run. `wanted` are the results that others use, `access` is the one outside of which strips are skipped; the
+    """A run. `wanted` are the results that others use, `may_reach` says of a strip whether it is not skipped; the
     first strip is always computed, with what the others share."""
 
     def __init__(self, ctx: Context, run: Sequence[Op]) -> None:
@@ -55,13 +55,17 @@ class Run:
         self.again = list(dict.fromkeys(op for v in taken for op in computed_again(v)))  # what nobody keeps
         self.apart = self.width >= LONG and moves_elements(ctx.function)
         # In loops, registers hold the weights too: branches made ptxas spill (8 to 32 bytes of rows of 32000). They do
-        # not where no ring takes the rows.
-        alone = self.apart or (self.width >= LONG and ctx.homes[run[0]] is ctx.function.body)
+        # not where no ring takes the rows, nor where registers are left for as many CTAs.
+        body, dear = ctx.homes[run[0]] is ctx.function.body, any(map(is_dear, run))
+        long = self.width >= LONG
+        alone = self.apart or (long if body else (dear or long) and ctx.spare_registers >= STRIP)
         given = (v for op in (*self.again, *self.ops) for v in op.operands)
         self.tests = {v: found for v in given if self.apart and (found := tests_columns(v, ctx)) is not None}
         used = [v for v in made if any(user not in run for user in ctx.uses.get(v, ()))]
         self.wanted = [v for v in made if (v in used or v in map(kept_by, used)) and not self._made_again(v)]
-        self.access = self._access() if alone else None
+        self.may_reach = self._test() if alone else None
+        # A tile is the next power of two of a row as a rule: in loops, where branches cost most, half of it is inside.
+        self.tested = STRIP if body or self.apart else self.width // 2
         self.read, self.ahead = dict[tuple[Op, int], Val](), self._comes_ahead()
         self.ops = sorted(self.ops, key=lambda op: self.ahead is None or not isinstance(op, Load))
 
@@ -79,15 +83,20 @@ class Run:
         users = self.ctx.uses.get(test, ()) if self.apart and tests_columns(test, self.ctx) else ()
         return bool(users) and all(op.elementwise for op in users)
 
-    def _access(self) -> Any:
-        """None where every strip must be computed."""
+    def _test(self) -> Callable[[int], Val | None] | None:
+        """What says whether a strip may lie inside, by its start; None where every strip must be computed."""
         if sum(FUNCTION if is_dear(op) else 1 for op in self.ops) < SAVED:
             return None
         if isinstance(self.end, StripStore):
-            return None if self.wanted or not self.end.at_once else self.end.tile
+            return None if self.wanted or not self.end.at_once else self.end.tile.may_reach
         padded, taken = padded_tiles(self.ctx), [*self.wanted, *(() if self.end is None else (ended(self.last),))]
-        load, *others = {padded.get(v) for v in taken} or {None}
-        return None if load is None or others or self.loads else TileAccess(self.ctx, load, load.result.type)
+        source, *others = {padded.get(v) for v in taken} or {None}
+        if source is None or others or self.loads:
+            return None
+        if isinstance(source, Columns):  # where the test does not hold of a strip's first register, it holds of none
+            return lambda start: self.ctx.b.extract(
+                _Strip(self.ctx, start, 1, self.width, dict([source]))[source.test], 0)
+        return TileAccess(self.ctx, source, source.result.type).may_reach
 
     def lower(self) -> None:
         """Emit the ops, and define the results that others use."""
@@ -111,7 +120,7 @@ class Run:
 
     def _taken(self, start: int) -> list[Val]:
         """What others take of a strip: the results, and what a reduction leaves of it."""
-        inside = self.access.may_reach(start) if self.access and start else None
+        inside = self.may_reach(start) if self.may_reach and start >= self.tested else None
         if inside is None:
             return self._reached(start)
         outside = list[Val] if isinstance(self.end, StripStore) else partial(self._strip, start, 1)

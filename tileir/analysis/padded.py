@@ -2,6 +2,7 @@
 
 A load yields one padding for all of them, and element-wise ops with numbers that are the same for the whole tile keep
 them equal. So do tests of columns: of 0, 1, ... those below the array's extent lie inside, and none that is outside.
+Where a ring brings what was loaded, such a test selects the padding.
 """
 
 from __future__ import annotations
@@ -14,10 +15,17 @@ from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.dtypes import int32, int64
 from tilewright.tileir.enums import MemoryOrder
-from tilewright.tileir.ops.arith import Constant, Lt
+from tilewright.tileir.ops.arith import And, Constant, Lt, Select
 from tilewright.tileir.ops.arrays import Extent
 from tilewright.tileir.ops.memory import Load
 from tilewright.tileir.ops.shape import Broadcast
+
+
+class Columns(NamedTuple):
+    """A test of columns: the axis along which these count up, and by which step."""
+
+    test: Value
+    counts: tuple[int, int]
 
 
 class Below(NamedTuple):
@@ -27,9 +35,10 @@ class Below(NamedTuple):
     extent: Extent
 
 
-def padded_tiles(unit: Unit) -> dict[Value, Load]:
-    """The load of each such tile: its elements where the load's are outside of the array are equal."""
-    out: dict[Value, Load] = {}
+def padded_tiles(unit: Unit) -> dict[Value, Load | Columns]:
+    """The load of each such tile: its elements where the load's are outside of the array are equal. Or the test of
+    columns: they are where it does not hold."""
+    out: dict[Value, Load | Columns] = {}
     tests: dict[Value, Below] = {}
     for op in unit.function.walk():
         if isinstance(op, Load) and op.shape and op.memory_order is MemoryOrder.WEAK:
@@ -44,7 +53,17 @@ def padded_tiles(unit: Unit) -> dict[Value, Load]:
             load = loads.pop() if len(loads) == 1 else None
             if load is not None and all(_ends_with(load, tests[v], unit) for v in tiles if v in tests):
                 out[op.results[0]] = load
+            elif isinstance(op, Select) and _is_splat(op.rhs) and (columns := _columns(op.cond, unit)) is not None:
+                out[op.results[0]] = columns
     return out
+
+
+def _columns(condition: Value, unit: Unit) -> Columns | None:
+    """A test of columns without which a condition does not hold."""
+    if isinstance(condition.op, And):
+        return _columns(condition.op.lhs, unit) or _columns(condition.op.rhs, unit)
+    counts = tests_columns(condition, unit)
+    return None if counts is None else Columns(condition, counts)
 
 
 def _is_splat(value: Value) -> bool:
@@ -59,9 +78,11 @@ def _tested(op: Op) -> Below | None:
     return Below(op.lhs, extent) if isinstance(op, Lt) and isinstance(extent, Extent) else None
 
 
-def _ends_with(load: Load, test: Below, unit: Unit) -> bool:
+def _ends_with(load: Load | Columns, test: Below, unit: Unit) -> bool:
     """Whether a test of columns fails wherever the load of a row is outside of its array."""
     columns, extent = test
+    if not isinstance(load, Load):
+        return False
     if extent.array is not load.array or load.order[-1] != extent.axis or load.shape[-1] != columns.type.size:
         return False
     forms, index = Forms(unit.facts), load.index[-1]

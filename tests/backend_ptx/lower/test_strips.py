@@ -99,6 +99,23 @@ def llvm_of(kind: str, columns: int, width: int) -> str:
     return str(getattr(plain_kernels, kind).llvm(*args, *(1e-5 for _ in weights[:1]), width, target="sm_90a"))
 
 
+@pytest.mark.parametrize(("columns", "dtype"), [(5000, np.float32), (4104, ml_dtypes.bfloat16), (8192, np.float32)])
+def test_exponentials_outside_of_a_row_in_a_loop_are_skipped(columns: int, dtype: Any) -> None:
+    """Though a ring brings the row, a test of columns says where it ends: of the second of two strips here."""
+    x = rows_of(columns, dtype)
+    got, want = in_both(plain_kernels.persistent_softmax, x, np.zeros_like(x), 8192, rows=1)
+    np.testing.assert_allclose(got[-1].astype(np.float32), want[-1].astype(np.float32), rtol=2.0**-8, atol=1e-9)
+    specs = [tw.spec(f"bf16[64,{columns}]")] * 2
+    assert "outside" in plain_kernels.persistent_softmax.llvm(*specs, 8192, target="sm_90a")
+
+
+def test_only_the_second_half_of_a_row_in_a_loop_is_tested() -> None:
+    """Of four strips the last two, in each of three runs: maximum, exponentials and their sum, quotients."""
+    specs = [tw.spec("bf16[64,12288]")] * 2
+    text = str(plain_kernels.persistent_softmax.llvm(*specs, 16384, target="sm_90a"))
+    assert len(re.findall(r"^outside\S*:", text, re.MULTILINE)) == 6
+
+
 def test_threads_inside_move_single_elements_without_predicates() -> None:
     """And a test of columns is no value that is live from one run to the next."""
     text = llvm_of("layer_norm", 8001, 8192)
