@@ -214,10 +214,8 @@ def settle(function: Function, target: Target, watch: Watch | None = None, *, ju
     return settled
 
 
-def compile_kernel(
-    function: Function, target: Target, watch: Watch | None = None, *, hints: Hints | None = None,
-    switches: Switches = PLAIN, judge: Judge = offline_judge, limits: Limits = Limits(),
-) -> Compiled:
+def compile_kernel(function: Function, target: Target, watch: Watch | None = None, *, hints: Hints | None = None,
+                   switches: Switches = PLAIN, judge: Judge = offline_judge, limits: Limits = Limits()) -> Compiled:
     """Compile for one target; `function` stays as it is.
 
     `hints` stand in for those of the function. `judge` says what the assembler thinks of an attempt, `limits` is where

@@ -212,9 +212,8 @@ def roles(found: Sequence[Role]) -> Decision:
 # ---- registers --------------------------------------------------------------------------------------------------
 
 
-def rematerialized(
-    size: int, before: tuple[int, int], after: tuple[int, int], kept: Iterable[tuple[int, str]],
-) -> Decision:
+def rematerialized(size: int, before: tuple[int, int], after: tuple[int, int],
+                   kept: Iterable[tuple[int, str]]) -> Decision:
     """`before` and `after`: occupancy (0: registers spill) and registers per thread. `kept`: how many registers of
     which value stay live."""
     was = f"occupancy {before[0]}" if before[0] else "spills"

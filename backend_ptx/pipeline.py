@@ -156,9 +156,8 @@ ORDER: Final[tuple[Order[Compilation], ...]] = (
 MANAGER: Final = PassManager(PIPELINE, ORDER, verify_machine)
 
 
-def run_passes(
-    function: Function, target: Target, observer: Observer | None = None, *, until: str | None = None,
-) -> Compilation:
+def run_passes(function: Function, target: Target, observer: Observer | None = None, *,
+               until: str | None = None) -> Compilation:
     """Run all passes on `function` (changed in place), or those up to `until`; see `PassManager.run`.
 
     After all of them every tile of rank 1 or more has a layout, and the plan is complete.

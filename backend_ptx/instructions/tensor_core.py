@@ -17,10 +17,8 @@ _BITS = {"f16": 16, "bf16": 16, "tf32": 32, "f32": 32, "s32": 32, "f64": 64, "s8
 _REGISTER = {"f32": "float", "f64": "double"}  # of numbers that are not packed; else i32
 
 
-def _mma(
-    m: int, n: int, k: int, acc: str, a: str, b: str, *, sm: int = 80, ptx: int = 70,
-    kind: str = "", scale: str = "", runs: int = 0,
-) -> Instruction:
+def _mma(m: int, n: int, k: int, acc: str, a: str, b: str, *, sm: int = 80, ptx: int = 70, kind: str = "",
+         scale: str = "", runs: int = 0) -> Instruction:
     """`scale`, the dtype of scales, if there are any: words of A's and of B's are two more operands behind B.
 
     A word has a byte for each of the `runs` along k, the lowest first. Lane l has those of row l/4 (l%4 = 0) or l/4 + 8

@@ -64,9 +64,8 @@ def valid_n(n: int, kind: str) -> bool:
 
 
 @cache
-def wgmma(
-    n: int, kind: str, a_trans: bool | None = False, b_trans: bool = False, steps: int = 1, fenced: bool = False,
-) -> Instruction:
+def wgmma(n: int, kind: str, a_trans: bool | None = False, b_trans: bool = False, steps: int = 1,
+          fenced: bool = False) -> Instruction:
     """Accumulators [64, n] += A B, `steps` times. `fenced`: after a `wgmma.fence`, which orders it behind what wrote
     the registers that it takes.
 

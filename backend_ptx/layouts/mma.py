@@ -73,9 +73,8 @@ class ProductLayouts(NamedTuple):
 
 
 @lru_cache(maxsize=512)
-def fragment_layouts(
-    acc_shape: tuple[int, ...], k: int, fragment: Fragment, warps: int, rows_only: bool = False,
-) -> ProductLayouts:
+def fragment_layouts(acc_shape: tuple[int, ...], k: int, fragment: Fragment, warps: int,
+                     rows_only: bool = False) -> ProductLayouts:
     """Layouts for acc of shape [batch..., M, N]. Warps divide the batch first, as they share no operands there; then
     every warp owns a contiguous M/wm x N/wn part.
 
@@ -161,9 +160,8 @@ def _without(axis: str, bits: Iterable[Bit]) -> list[Bit]:
     return [bit for bit in bits if bit is not None and bit[0] != axis]
 
 
-def layout_of_bits(
-    shape: tuple[int, ...], register: Sequence[Bit], lane: Sequence[Bit], warp: Sequence[Bit], axes: str,
-) -> Layout:
+def layout_of_bits(shape: tuple[int, ...], register: Sequence[Bit], lane: Sequence[Bit], warp: Sequence[Bit],
+                   axes: str) -> Layout:
     """The layout of a tile whose last two axes are named by `axes`; bits of other axes are copies."""
     *_, row, column = axis_shifts(shape)
     start = {axes[0]: row, axes[1]: column, "b": row + log2(shape[-2])}

@@ -21,10 +21,8 @@ _IN_PAIRS = {1: 2, 2: 4, 4: 8, 8: 1}  # the bits of m where a thread's two rows 
 
 
 @lru_cache(maxsize=256)
-def warpgroup_layouts(
-    acc_shape: tuple[int, ...], k: int, fragment: Fragment, warps: int, k_of_sums: bool = False,
-    rows_in_pairs: bool = False,
-) -> ProductLayouts:
+def warpgroup_layouts(acc_shape: tuple[int, ...], k: int, fragment: Fragment, warps: int, k_of_sums: bool = False,
+                      rows_in_pairs: bool = False) -> ProductLayouts:
     """Layouts for acc [M, N] and a [M, K] in registers; that of b is what a would be and is not used: b is always in
     shared memory. `fragment` is that of mma.sync with the same operands, `warps` a multiple of 4. `rows_in_pairs`: the
     two rows that a thread holds of 16 are neighbours, and registers count as without it."""

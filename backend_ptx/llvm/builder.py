@@ -105,9 +105,8 @@ class Builder(Arithmetic):
         self.br(done)
         self.start(done)
 
-    def branch(
-        self, condition: Val, then: Callable[[], T], other: Callable[[], T], hints: tuple[str, str],
-    ) -> list[tuple[T, str]]:
+    def branch(self, condition: Val, then: Callable[[], T], other: Callable[[], T],
+               hints: tuple[str, str]) -> list[tuple[T, str]]:
         """Two ways that meet again: what each function returned, and the block in which it ended."""
         labels, done = [self.label(hint) for hint in hints], self.label("done")
         self.cbr(condition, *labels)
@@ -126,10 +125,8 @@ class Builder(Arithmetic):
             phi.add(value, label)
         return phi.value
 
-    def repeat(
-        self, first: Val, start: Sequence[Val], body: Callable[[Sequence[Val]], tuple[Val, Sequence[Val]]],
-        hints: tuple[str, str],
-    ) -> list[list[tuple[Val, str]]]:
+    def repeat(self, first: Val, start: Sequence[Val], body: Callable[[Sequence[Val]], tuple[Val, Sequence[Val]]],
+               hints: tuple[str, str]) -> list[list[tuple[Val, str]]]:
         """A loop over values, entered where `first` holds: `body` gives whether it goes on, and the next values. What
         arrives behind it, of each value, is for `join`."""
         (again, done), before = (self.label(hint) for hint in hints), self.block

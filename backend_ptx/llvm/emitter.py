@@ -95,10 +95,8 @@ class Emitter:
             self.declares[name] = f"declare {result} @{name}({', '.join([a.type for a in args])})"
         return f"call {result} @{name}({_listed(args)})"
 
-    def asm(
-        self, text: str, constraints: str, args: Sequence[Val] = (), result: str = "void", *,
-        convergent: bool = False, memory: bool = False, pure: bool = False,
-    ) -> Val | None:
+    def asm(self, text: str, constraints: str, args: Sequence[Val] = (), result: str = "void", *,
+            convergent: bool = False, memory: bool = False, pure: bool = False) -> Val | None:
         """Inline PTX. `result` is an LLVM type ("float", "{ i32, i32 }"); `pure`: LLVM may merge and drop it.
 
         `convergent`: every thread of a warp or block must arrive together. `memory`: it may touch memory.

@@ -38,9 +38,8 @@ class Context(Compilation):
     `first_thread` of another role is the one that runs it.
     """
 
-    def __init__(
-        self, function: Function, target: Target, abi: KernelAbi, warps: int, debug: DebugLines | None = None
-    ) -> None:
+    def __init__(self, function: Function, target: Target, abi: KernelAbi, warps: int,
+                 debug: DebugLines | None = None) -> None:
         super().__init__(function, target)
         self.abi = abi
         self._places = {(p.kind, p.argument, p.axis): place for place, p in enumerate(abi.params)}

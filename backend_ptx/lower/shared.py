@@ -226,9 +226,8 @@ class SharedAccess:
     is added last.
     """
 
-    def __init__(
-        self, ctx: Context, ref: SharedRef, layout: Layout, at: Val | None = None, slot: Val | None = None,
-    ) -> None:
+    def __init__(self, ctx: Context, ref: SharedRef, layout: Layout, at: Val | None = None,
+                 slot: Val | None = None) -> None:
         self.ctx = ctx
         self.ref = ref
         assert ref.type.layout is not None

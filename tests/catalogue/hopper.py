@@ -185,6 +185,14 @@ def computed_cases() -> Iterator[Case]:
     def want_right(a: Any, b: Any, s: Any, *rest: Any) -> tuple[np.ndarray, ...]:
         return (exact(a, (b.astype(F32) * s).astype(BF16)),)
 
+    def parts(rng: np.random.Generator) -> tuple[Any, ...]:
+        scales = rng.random((tw.cdiv(k, TILE[2]), n), F32)
+        return *left_right(rng, shape, (BF16, BF16)), scales, np.zeros((m, n), F32), *TILE
+
+    def want_parts(a: Any, b: Any, s: Any, *rest: Any) -> tuple[np.ndarray, ...]:
+        starts = range(0, k, TILE[2])
+        return (sum(exact(a[:, o:o + TILE[2]], b[o:o + TILE[2]]) * s[o // TILE[2]] for o in starts),)
+
     def want_rows(a: Any, table: Any, order: Any, *rest: Any) -> tuple[np.ndarray, ...]:
         return (exact(a, table[order]),)
 
@@ -195,6 +203,7 @@ def computed_cases() -> Iterator[Case]:
     yield made_case("dequantised-8-warps", eight, blocks(shape, tall), lambda rng: left(rng, tall), (3,), want_left,
                     2e-3)
     yield made_case("dequantised-right", kernels.dequantised_right, grid, right, (3,), want_right, 2e-3)
+    yield made_case("scaled-parts", kernels.scaled_parts, grid, parts, (3,), want_parts, 2e-3)
     yield made_case("gathered", kernels.gathered, grid, rows, (3,), want_rows, 2e-3)
 
 

@@ -116,6 +116,18 @@ def dequantised_right(a, b, scales, c, tm: tw.Constant[int], tn: tw.Constant[int
 
 
 @tw.tile_kernel
+def scaled_parts(a, b, scales, c, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int]):
+    """c = sum of scales[k] * (a[:, k] @ b[k]): the scales of a part of K, a few bytes, come with its operands."""
+    i, j = tw.bid(0), tw.bid(1)
+    acc = tw.zeros((tm, tn), tw.float32)
+    for k in range(tw.num_tiles(a, 1, (tm, tk))):
+        part = tw.mma(tw.load(a, (i, k), (tm, tk), padding_mode=ZERO), tw.load(b, (k, j), (tk, tn), padding_mode=ZERO),
+                      tw.zeros((tm, tn), tw.float32))
+        acc += part * tw.load(scales, (k, j), (1, tn), padding_mode=ZERO)
+    tw.store(c, (i, j), acc)
+
+
+@tw.tile_kernel
 def gathered(a, table, rows, c, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int]):
     """c = a @ table[rows]: the producer cannot know where B is."""
     i, j = tw.bid(0), tw.bid(1)

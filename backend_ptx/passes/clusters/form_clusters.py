@@ -158,9 +158,8 @@ def _for_two(c: Compilation, rows: Sequence[Row], needed: int) -> int:
     return ctas if ctas <= MOST else 1
 
 
-def _cut(
-    function: Function, products: Sequence[Mma], rows: Sequence[Row], ctas: int, target: Target,
-) -> dict[Value, int] | str:
+def _cut(function: Function, products: Sequence[Mma], rows: Sequence[Row], ctas: int,
+         target: Target) -> dict[Value, int] | str:
     """The tiles to cut, each with its axis; or why none can be cut."""
     if not target.has_cluster:
         return decisions.NO_CLUSTERS.format(target.name)

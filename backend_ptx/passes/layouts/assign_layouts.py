@@ -207,10 +207,8 @@ def _extract_cost(op: Extract, source: Layout, element_bytes: int) -> int:
 class _Inserter:
     """Writes layouts into the types, copies cheap values for their users, and inserts conversions."""
 
-    def __init__(
-        self, classes: Classes, warps: int, products: Mapping[Product, ProductLayouts],
-        turned: Mapping[LayoutClass, Layout],
-    ) -> None:
+    def __init__(self, classes: Classes, warps: int, products: Mapping[Product, ProductLayouts],
+                 turned: Mapping[LayoutClass, Layout]) -> None:
         self.classes = classes
         self.turned = turned
         self.warps = warps

@@ -57,8 +57,10 @@ class Tma(Carrier):
     announced = False
 
     def read_at_once(self, transfer: Transfer) -> Sequence[Op]:
-        """What only threads read, before the iteration waits for MMAs, and so that the slot is free early."""
-        return transfer.conversions or ([] if transfer.stages else [transfer.source])
+        """What only threads read, before the iteration waits for MMAs, and so that a slot without operands of MMAs is
+        free early."""
+        late = any(t.stages for t in self.channel.transfers)
+        return () if late else transfer.conversions or [transfer.source]
 
     def allocate(self, b: Builder) -> None:
         super().allocate(b)
@@ -225,9 +227,8 @@ class AsyncCopies(Carrier):
         b.emit(AsyncCommit())
         self.lead.step(b, mapping)
 
-    def _start(
-        self, transfer: Transfer, slot: Value, ahead: int, active: Value, mapping: dict[Value, Value],
-    ) -> AsyncLoad | AsyncGather:
+    def _start(self, transfer: Transfer, slot: Value, ahead: int, active: Value,
+               mapping: dict[Value, Value]) -> AsyncLoad | AsyncGather:
         source, run, buffer = transfer.source, transfer.run, self.channel.buffer(transfer)
         tile = source.result.type.with_layout(transfer.threads)
         if isinstance(source, Gather):

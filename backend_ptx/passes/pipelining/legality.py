@@ -8,7 +8,7 @@ time, from an address known some iterations early. Threads: what they stage for 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 
 from tilewright.backend_ptx import decisions
@@ -48,7 +48,7 @@ from tilewright.tileir.ops.memory import Gather, Load
 from tilewright.tileir.passes.start_early import bring_up
 from tilewright.tileir.plan import Decision
 
-# Smaller tiles do not pay for an mbarrier, and the swizzles of tensor cores need as much.
+# Smaller tiles do not pay for an mbarrier of their own, and the swizzles of tensor cores need as much.
 LEAST_BYTES = 1024
 
 
@@ -94,7 +94,7 @@ def _stages_of(loop: Region, value: Value) -> list[Stage]:
 # ---- TMA ---------------------------------------------------------------------------------------------------------
 
 
-def tma_reason(load: Load, unit: Compilation) -> str | None:
+def tma_reason(load: Load, unit: Compilation, least: int = LEAST_BYTES) -> str | None:
     """Why TMA may not load a tile."""
     if refused := _reason(load) or (decisions.ALLOW_TMA_FALSE if load.allow_tma is False else None):
         return refused
@@ -115,12 +115,12 @@ def tma_reason(load: Load, unit: Compilation) -> str | None:
     if not unit.scalars.known([*load.index, *place.scalars]):
         return decisions.PLACE_FROM_THREADS
     size = load.result.type.bytes
-    return decisions.FEW_BYTES.format(size) if size < LEAST_BYTES else None
+    return decisions.FEW_BYTES.format(size) if size < least else None
 
 
 def tma_transfer(loop: Region, load: Load, unit: Compilation) -> Transfer:
-    """The transfer by TMA of a load in a loop's body; RefusalError says why there is none."""
-    if refused := tma_reason(load, unit):
+    """The transfer by TMA of a load in a loop's body, however small; RefusalError says why there is none."""
+    if refused := tma_reason(load, unit, least=0):
         raise RefusalError(refused)
     inner = inner_axis(load.array.type, load.shape, load.steps, load.order)
     assert inner is not None
@@ -257,6 +257,7 @@ def find_tma(unit: Compilation) -> tuple[list[Channel], list[Decision]]:
     refused: list[Decision] = []
     for loop in (*(op for op in unit.function.walk() if isinstance(op, (For, While))), unit.function):
         found: dict[Op | None, list[Transfer]] = {}
+        small: dict[Transfer, Op | None] = {}
         for op in body_of(loop).ops if multiplies(loop) or hides_products(loop) else ():
             if not isinstance(op, Load) or not op.shape or not (multiplies(loop) or _stays_inside(loop, op, unit)):
                 continue
@@ -264,9 +265,13 @@ def find_tma(unit: Compilation) -> tuple[list[Channel], list[Decision]]:
                 transfer = tma_transfer(loop, op, unit)
             except RefusalError as why:
                 refused.append(stays("rings", op, str(why)))
+                continue
+            release = op if isinstance(loop, Function) else release_point(loop, transfer, unit)
+            if op.result.type.bytes < LEAST_BYTES:
+                small[transfer] = release
             else:
-                release = op if isinstance(loop, Function) else release_point(loop, transfer, unit)
                 found.setdefault(release, []).append(transfer)
+        refused += _join(loop, small, found)
         if not multiplies(loop):
             found.pop(None, None)  # an iteration does not wait for them
         for release, transfers in found.items():
@@ -274,6 +279,21 @@ def find_tma(unit: Compilation) -> tuple[list[Channel], list[Decision]]:
             ring = Ring() if isinstance(loop, Function) else _free_ring(loop, transfers, rings, unit)
             channels.append(Channel(TMA_LOAD, loop, transfers, release, ring))
     return channels if any(multiplies(c.region) for c in channels) else [], refused
+
+
+def _join(loop: Region, small: dict[Transfer, Op | None], found: dict[Op | None, list[Transfer]]) -> Iterator[Decision]:
+    """Tiles that do not pay for an mbarrier of their own, and that only threads read, come with those that are released
+    next after them. Both are given with their release. Indices of gathers, which threads prefetch, must be known
+    before."""
+    ops = body_of(loop).ops
+    end: dict[Op | None, int] = {None: len(ops)} | {op: number for number, op in enumerate(ops)}
+    gathers = any(isinstance(op, Gather) for op in ops)
+    for transfer, own in small.items():
+        hosts = [release for release in found if end[release] >= end[own] and not (gathers or transfer.stages)]
+        if hosts:
+            found[min(hosts, key=end.__getitem__)].append(transfer)
+        else:
+            yield stays("rings", transfer.source, decisions.FEW_BYTES.format(transfer.type.bytes))
 
 
 def _free_ring(loop: Loop, transfers: Sequence[Transfer], rings: Sequence[Ring], unit: Unit) -> Ring:

@@ -64,9 +64,8 @@ class Epilogue(NamedTuple):
     ahead: int
 
 
-def find_epilogue(
-    store: Store, ends: Collection[Op], source: Value, pieces: Pieces, movable: Collection[Load], c: Compilation,
-) -> Epilogue | None:
+def find_epilogue(store: Store, ends: Collection[Op], source: Value, pieces: Pieces, movable: Collection[Load],
+                  c: Compilation) -> Epilogue | None:
     """The epilogue that ends in a store whose tile `source` is cut into pieces; None if it loads no tile that could be
     cut likewise, or nothing but such tiles, which need no registers beside others, or if a ring may carry what it loads
     (in an innermost loop). `ends`: the store and its conversion."""

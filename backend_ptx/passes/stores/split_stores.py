@@ -192,10 +192,8 @@ def _runs_once(store: Store, conversion: ConvertLayout, c: Compilation) -> bool:
 class _Split:
     """Rewrites the stores of a function."""
 
-    def __init__(
-        self, c: Compilation, found: dict[Store, Pieces], gone: set[Op], bulk: BulkWriter,
-        scatters: dict[Scatter, MovedTile],
-    ) -> None:
+    def __init__(self, c: Compilation, found: dict[Store, Pieces], gone: set[Op], bulk: BulkWriter,
+                 scatters: dict[Scatter, MovedTile]) -> None:
         self.found, self.scatters = found, scatters
         self.gone = gone
         self.target = c.target

@@ -14,7 +14,7 @@ from support.interp_cases import full_grid
 from support.pass_kernels import function
 
 from tilewright.backend_ptx.ops.bulk import MbarrierExpect, TmaLoad
-from tilewright.backend_ptx.ops.shared import SharedAlloc
+from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad
 from tilewright.backend_ptx.ops.warpgroup import Stage, Wgmma
 from tilewright.backend_ptx.pipeline import run_passes
 from tilewright.backend_ptx.roles import CONSUMER, PRODUCER, plan_roles
@@ -31,7 +31,7 @@ from tilewright.tileir.plan import Hints
 CASES = {case.name.removeprefix("hopper-"): case for case in hopper.cases()}
 TARGET = get_target("sm_90a")
 WITH_RINGS = ("latency-2-2", "walked", "chained", "attention-causal", "dequantised", "branches", "rounds", "gathered",
-              "squared", "running-top")
+              "squared", "running-top", "scaled-parts")
 Visit = tuple[int, int]  # slot, parity
 
 
@@ -136,7 +136,7 @@ def test_reasons_against_a_ring(name: str, reason: str) -> None:
 
 @pytest.mark.parametrize(("name", "slots"), [
     ("bfloat16-kn", [6, 6]), ("latency-2-2", [2, 2]), ("latency-3-8", [8, 8]), ("latency-1-4", [4]),
-    ("attention", [1, 6, 6]), ("squared", [6, 6]), ("until-large", []), ("odd-strides", []),
+    ("attention", [1, 6, 6]), ("squared", [6, 6]), ("until-large", []), ("odd-strides", []), ("scaled-parts", [6] * 3),
 ])
 def test_slots(name: str, slots: list[int]) -> None:
     """Of each ring of tiles. Loops that follow each other share rings: attention has two loops with two loads, and its
@@ -144,6 +144,19 @@ def test_slots(name: str, slots: list[int]) -> None:
     made = compiled(CASES[name])
     filled = dict.fromkeys(op.buffer for op in made.walk() if isinstance(op, TmaLoad))
     assert [buffer.type.copies for buffer in filled] == slots
+
+
+def test_a_small_tile_comes_with_the_operands() -> None:
+    """It has no mbarriers of its own, and is read where it is used."""
+    made = compiled(CASES["scaled-parts"])
+    copies = [op for op in made.walk() if isinstance(op, TmaLoad)]
+    assert [op.array.hint for op in copies] == ["a", "b", "scales"]
+    assert len({op.barriers for op in copies}) == 1
+    [expected] = [op.bytes for op in made.walk() if isinstance(op, MbarrierExpect)]
+    assert expected == sum(op.buffer.type.bytes for op in copies)
+    body = next(list(op.loop.ops) for op in made.walk() if isinstance(op, For))
+    read = next(i for i, op in enumerate(body) if isinstance(op, SharedLoad))
+    assert any(isinstance(op, Wgmma) for op in body[:read])
 
 
 def with_tiles(m: int, n: int, k: int, **hints: Any) -> Function:
