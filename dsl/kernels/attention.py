@@ -18,6 +18,7 @@ from tilewright.kernels.tiles import SMS, measured, sms_of
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError, TileValueError
 
 WIDEST = 256  # channels of a head, which a block keeps in registers
+TALL = 128  # rows of two warpgroups
 # decode_attention: blocks that an SM holds, parts of a sequence at most, and what a block costs beside its pages, in
 # pages (its first loads find an idle memory).
 BLOCKS_OF_AN_SM, MOST_SPLITS, START = 2, 64, 3
@@ -165,6 +166,16 @@ def _tile(function: str, q: Array, mine: int, others: int, few: int = 128) -> tu
     return min(tm, max(16, power_above(mine))), min(tn, max(16, power_above(others))), width
 
 
+def _tile_of_keys(tile: tuple[int, int, int], q: Array, heads: int, keys: int) -> tuple[int, int, int]:
+    """The tile of gradients of keys and values, of so many key heads: half as many keys where blocks of these fit the
+    SMs, too. With 8 x 16/2 x 512 x 128 causal the kernel takes 72 us on an H100 in place of 114, with 2 x 16/2 x 1024 x
+    128 136 in place of 218, with 1 x 8 x 512 x 64 9.2 in place of 12.7."""
+    few = 2 * heads * blocks(number(keys), TALL) <= (SMS if on_host(q) else sms_of(q))
+    if tile[0] < TALL or not few:
+        return tile
+    return TALL // 2, tile[1] * (2 if tile[2] > 64 else 1), tile[2]
+
+
 def _mask(causal: bool, window: int, cap: float, scale: float | None) -> Mask:
     return _same_mask(causal, window or None, cap or None, scale is not None and scale < 0)
 
@@ -197,7 +208,7 @@ def attention_backward(
     # Of narrow heads the three sums of a block of queries leave registers for more keys at a time (H100,
     # 4 x 32 x 4096 x 64: 1244 us, by 64 keys 1350). Under a causal mask more of them are hidden: nothing is gained.
     by_query = _tile(name, q, tokens, keys, 128 if q.shape[-1] <= 64 and not causal else 64)
-    by_key = _tile(name, q, keys, tokens, 64)
+    by_key = _tile_of_keys(_tile(name, q, keys, tokens, 64), q, number(k.shape[1]) * number(batches), keys)
     width = by_query[2]
     scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
     mask = _mask(causal, window, cap, scale)

@@ -103,6 +103,23 @@ def test_two_blocks_of_narrow_heads_fit_an_sm(d: int, keys: int, monkeypatch: py
     assert tiles == [(128, keys, d)]
 
 
+@pytest.mark.parametrize(("q", "keys", "tile"), [
+    ((8, 16, 512, 128), (8, 2, 512, 128), (64, 128)), ((1, 8, 512, 64), (1, 8, 512, 64), (64, 64)),
+    ((4, 32, 4096, 64), (4, 32, 4096, 64), (128, 64)), ((1, 4, 64, 64), (1, 4, 64, 64), (64, 64)),
+    ((2, 34, 512, 128), (2, 17, 512, 128), (128, 64)),
+])
+def test_few_blocks_of_keys_are_halved(
+    q: tuple[int, ...], keys: tuple[int, ...], tile: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, made = sys.modules["tilewright.kernels.attention"], {}
+    monkeypatch.setattr(module, "launch", lambda kernel, grid, *args: made.update({kernel: (grid, args)}))
+    x, k, row = np.zeros(q, np.float16), np.zeros(keys, np.float16), np.zeros(q[:3], np.float32)
+    tk.attention_backward(x, None, x, k, k, x, row)
+    grid, args = made[attention.key_gradients]
+    assert (args[-2], args[-3]) == tile
+    assert grid[0] == tw.cdiv(keys[2], tile[0])
+
+
 def test_what_is_like_an_array_keeps_the_order_of_its_axes() -> None:
     """So that heads that were channels become channels without a copy; what lies across its rows is stored in rows."""
     rng = np.random.default_rng(4)
