@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from tilewright.tileir.analysis.facts import Facts
 from tilewright.tileir.core import Value
+from tilewright.tileir.dtypes import int32
 from tilewright.tileir.ops import arith, arrays, convert, shape
 from tilewright.tileir.rules import RuleTable
 from tilewright.tileir.types import TileType
@@ -62,18 +63,27 @@ def primitive(terms: Terms) -> Terms:
 
 
 class Forms:
-    """The forms of a function's integers. `known`: its facts; without them no op is taken to wrap."""
+    """The forms of a function's integers. `known`: its facts; without them no op is taken to wrap. `assumed`: where it
+    is given, sums of tiles that may wrap have forms, too; it gains those forms that must stay within int32, each with
+    the shape of its tile."""
 
-    def __init__(self, known: Facts | None = None) -> None:
-        self.known = known
+    def __init__(self, known: Facts | None = None, assumed: list[tuple[Linear, tuple[int, ...]]] | None = None) -> None:
+        self.known, self.assumed = known, assumed
 
     def of(self, value: Value) -> Linear | None:
         """The form of an integer; None for a tile that has none. A scalar without one is an unknown."""
         if not isinstance(value.type, TileType) or not value.type.dtype.is_int:
             return None
         rule = None if value.op is None else _RULES.of(value.op)
-        form = None if rule is None or not self._exact(value.op) else rule(value.op, self)
+        exact = rule is None or self._exact(value.op)
+        form = rule(value.op, self) if rule is not None and (exact or self._assumable(value)) else None
+        if form is not None and not exact and self.assumed is not None:
+            self.assumed.append((form, value.type.shape))
         return Linear(frozenset({(value, 1)})) if form is None and not value.type.shape else form
+
+    def _assumable(self, value: Value) -> bool:
+        sums = isinstance(value.op, arith.Add | arith.Sub) and bool(value.type.shape)
+        return self.assumed is not None and sums and value.type.dtype is int32
 
     def _exact(self, op: Any) -> bool:
         """Whether the op's result is that of arithmetic without bounds."""

@@ -32,11 +32,12 @@ Divide = Callable[[Linear], Quotient]
 
 class Threshold(NamedTuple):
     """The comparison is known for loop variables below `at`, or else from `at` on. `exact`: and has the other value for
-    all others."""
+    all others. Where one of `ends`, the least and the greatest elements of sums, is no int32, it is known nowhere."""
 
     at: Quotient
     below: bool
     exact: bool
+    ends: tuple[Linear, ...] = ()
 
 
 class Thresholds:
@@ -45,11 +46,13 @@ class Thresholds:
     def __init__(self, loop: For, known: Facts) -> None:
         self.loop = loop
         self.known = known
-        self.forms = Forms(known)
+        self.assumed: list[tuple[Linear, tuple[int, ...]]] = []
+        self.forms = Forms(known, self.assumed)
         self.inside = {v for op in loop.inside() for v in op.results} | set(loop.loop.params)
 
     def of(self, op: Any, value: bool) -> Threshold | None:
         """Where a comparison of integers is `value` in each element."""
+        self.assumed.clear()
         left, right = self.forms.of(op.lhs), self.forms.of(op.rhs)
         if left is None or right is None:
             return None
@@ -59,13 +62,18 @@ class Thresholds:
         if below_zero is None:
             return None
         difference = below_zero(left, right)
-        return self._below_zero(difference if value else _opposite(difference), op.result.type.shape)
+        found = self._below_zero(difference if value else _opposite(difference), op.result.type.shape)
+        if found is None or any(not form.unknowns.isdisjoint(self.inside) for form, _ in self.assumed):
+            return None
+        ends = tuple(form._replace(along=()).plus(Linear(number=n)) for form, shape in self.assumed
+                     for n in _ends(form, shape))
+        return found._replace(exact=found.exact and not ends, ends=ends)
 
     def _below_zero(self, form: Linear, shape: tuple[int, ...]) -> Threshold | None:
         factor, rest = self._split(form)
         if not factor:
             return None
-        greatest = rest.plus(Linear(number=sum(max(0, n * (shape[axis] - 1)) for axis, n in form.along)))
+        greatest = rest.plus(Linear(number=_ends(form, shape)[1]))
         if factor > 0:
             return Threshold(_ceiling(greatest.scaled(-1), factor), True, not form.along)
         return Threshold(_ceiling(greatest.plus(_ONE), -factor), False, not form.along)
@@ -73,7 +81,7 @@ class Thresholds:
     def _unequal(self, form: Linear) -> Threshold | None:
         """A scalar that is zero in the first or the last iteration alone."""
         factor, rest = self._split(form)
-        if form.along or abs(factor) != 1:
+        if self.assumed or form.along or abs(factor) != 1:
             return None
         zero = rest.scaled(-factor)
         if zero == self.forms.of(self.loop.lower):
@@ -133,6 +141,12 @@ class Thresholds:
     def _divisor(self, form: Linear) -> int:
         """A divisor of every value of a form."""
         return math.gcd(form.number, *(n * self.known[v].divisor for v, n in form.terms))
+
+
+def _ends(form: Linear, shape: tuple[int, ...]) -> tuple[int, int]:
+    """What positions in a tile of this shape add to a form at least, and at most."""
+    spans = [n * (shape[axis] - 1) for axis, n in form.along]
+    return sum(min(0, n) for n in spans), sum(max(0, n) for n in spans)
 
 
 def _ceiling(form: Linear, divisor: int) -> Quotient:

@@ -11,12 +11,15 @@ without the branch or the mask.
             %r = for(lower=%m, upper=%n, step=%1, init=(%q)) .loop(%j: i32, %acc) { ... }       // %y is %masked
 
 A mask (`lt(lhs=%j * 64 + arange(64), rhs=%n)`) is known where it is for every element; the other iterations keep it.
+Where a tile of sums may wrap (rows of queries behind keys: `%i * 128 + arange(128) + (%keys - %queries)`), the kernel
+looks whether it does: all iterations keep the mask then.
 Only the innermost loops are split, where something is saved and where more than a few iterations may gain. No bit of
 any result changes: iterations execute in the same order, with the same ops.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
@@ -165,16 +168,23 @@ def _split(cuts: _Cuts, known: Sequence[Known]) -> tuple[Value, ...]:
     last = cuts.cut(ends, arith.Min) if ends else None
     if first is not None and last is not None:
         last = b.value(arith.Max(lhs=first, rhs=last))
+    if assumed := dict.fromkeys(end for k in known for end in k.threshold.ends):
+        fits = cuts.within_int32(assumed)
+        if last is None:
+            assert first is not None
+            first = b.value(arith.Select(cond=fits, lhs=first, rhs=loop.upper))
+        else:
+            last = b.value(arith.Select(cond=fits, lhs=last, rhs=loop.lower if first is None else first))
     main = {k.op.result: k.value for k in known}
     lower, init = loop.lower, loop.init
     if first is not None:
-        others = {k.op.result: not k.value for k in known if _told(k, starts) and not k.threshold.below}
+        others = {k.op.result: not k.value for k in known if _told(k, starts) and not (assumed or k.threshold.below)}
         init = _part(b, loop, lower, first, init, others)
         lower = first
     init = _part(b, loop, lower, loop.upper if last is None else last, init, main)
     if last is None:
         return init
-    others = {k.op.result: not k.value for k in known if _told(k, ends) and k.threshold.below}
+    others = {k.op.result: not k.value for k in known if _told(k, ends) and k.threshold.below and not assumed}
     return _part(b, loop, last, loop.upper, init, others)
 
 
@@ -217,6 +227,15 @@ class _Cuts(NamedTuple):
             at = b.value(arith.Add(lhs=lower, rhs=b.value(arith.Mul(lhs=steps, rhs=step))))
             at = b.value(arith.Min(lhs=at, rhs=b.number(counted.int_range[1], int64)))
         return b.cast(at, counted)
+
+    def within_int32(self, ends: Iterable[Linear]) -> Value:
+        """Whether no end of a sum lies beyond int32. Where one does, no iteration may do without what it compares."""
+        b, (least, most) = self.b, int32.int_range
+        numbers = [self._quotient(Quotient(end), int64) for end in ends]
+        low, high = (functools.reduce(lambda x, y: b.value(choose(lhs=x, rhs=y)), numbers)
+                     for choose in (arith.Min, arith.Max))
+        above = b.value(arith.Ge(lhs=low, rhs=b.number(least, int64)))
+        return b.value(arith.And(lhs=above, rhs=b.value(arith.Le(lhs=high, rhs=b.number(most, int64)))))
 
     def _terms(self, form: Linear) -> list[tuple[Value, int]]:
         return sorted(form.terms, key=lambda term: self.order[term[0]])

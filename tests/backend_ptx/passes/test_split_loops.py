@@ -148,8 +148,26 @@ def outside(out, low: int, high: int, limit: int, step: Int):
     tw.store(out, (0,), acc)
 
 
+@tw.tile_kernel
+def may_wrap(out, low: int, high: int, limit: int, step: Int):
+    """Masks of sums that the limit may take beyond int32: there no iteration may do without them."""
+    acc, rows = tw.zeros((T,), tw.int32), limit + tw.arange(T, dtype=tw.int32)
+    for j in range(max(low, -MOST), min(high, MOST), step):
+        columns = j * 64 + tw.arange(T, dtype=tw.int32)
+        acc = acc * 3 + tw.where((columns <= rows + 300) & (columns > rows - 700), acc + j, 0)
+    tw.store(out, (0,), acc)
+
+
+@tw.tile_kernel
+def may_wrap_above(out, low: int, high: int, limit: int, step: Int):
+    acc, rows = tw.zeros((T,), tw.int32), tw.arange(T, dtype=tw.int32) - limit
+    for j in range(max(low, -MOST), min(high, MOST), step):
+        acc = acc * 3 + tw.where(j * T >= rows, acc + j, 0)
+    tw.store(out, (0,), acc)
+
+
 PARTS = {branch: 2, turned_branch: 2, mask: 2, window: 3, first: 2, last: 2, left_alone: 1, hand_split: 2,
-         two_limits: 2, scaled: 2, outside: 3}
+         two_limits: 2, scaled: 2, outside: 3, may_wrap: 3, may_wrap_above: 2}
 
 
 def before_and_after(kernel: Any, step: int) -> tuple[Function, Function]:
@@ -180,6 +198,10 @@ def test_every_part_does_what_the_loop_did(kernel: Any, step: int) -> None:
     @example(5, -5, 2)
     @example(-(1 << 31), -(1 << 31) + 4, -(1 << 31) + 2)
     @example((1 << 31) - 9, (1 << 31) - 1, (1 << 31) - 5)
+    @example(-20, 20, (1 << 31) - 300)
+    @example(-20, 20, (1 << 31) - 800)
+    @example(-20, 20, -(1 << 31))
+    @example(-20, 20, 256 - (1 << 31))
     @given(bounds, bounds, bounds)
     def same(low: int, high: int, limit: int) -> None:
         outs = []
