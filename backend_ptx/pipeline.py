@@ -81,6 +81,9 @@ PIPELINE: Final[tuple[Pass[Compilation], ...]] = (
     await_grids,
 )
 
+# What makes a kernel faster and may take registers for it; shared reciprocals are worth more than a few spills.
+EXTRAS: Final = (join_bounds, split_stores, load_before_loops)
+
 # (earlier, later, reason). A pass that is not in the pipeline constrains nothing.
 ORDER: Final[tuple[Order[Compilation], ...]] = (
     (scale_operands, form_clusters, "CTAs share the operands of the multiply that it makes"),
@@ -163,5 +166,6 @@ def run_passes(function: Function, target: Target, observer: Observer | None = N
     After all of them every tile of rank 1 or more has a layout, and the plan is complete.
     """
     c = Compilation(function, target)
-    MANAGER.run(c, observer=observer, until=until)
+    left_out = (*(() if c.limits.extras else EXTRAS), *(() if c.limits.order_blocks else (order_blocks,)))
+    MANAGER.run(c, observer=observer, until=until, without=left_out)
     return c

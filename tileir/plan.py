@@ -78,7 +78,8 @@ class Limits:
     several, `early_mmas` whether MMAs may start early and stay outstanding into the next iteration, `defer_reductions`
     whether loops may carry partial results of reductions, `loop_over_blocks` whether CTAs may loop over the blocks of a
     launch, `teams` whether teams of warps may run them in turns, `producer_ease` whether producers may keep registers
-    that they can do without.
+    that they can do without, `order_blocks` whether blocks may run in another order, `extras` whether other passes may
+    run that only make a kernel faster.
     """
 
     max_stages: int | None = None
@@ -97,6 +98,8 @@ class Limits:
     defer_reductions: bool = True
     loop_over_blocks: bool = True
     teams: bool = True
+    order_blocks: bool = True
+    extras: bool = True
 
     def met(self, hints: Hints) -> Hints:
         """The hints as far as the limits let them be met."""

@@ -68,6 +68,7 @@ def test_what_became_of_a_baseline_is_said() -> None:
         (was, replace(was, rungs=("no loop is split: spills",)), baseline.BACK),
         (was, replace(full, rungs=(low,)), baseline.FEWER), (full, replace(full, rungs=(low,)), baseline.NOT_HAD),
         (was, replace(was, rungs=("4 warps in place of 8: spills",)), baseline.SAME_THREADS),
+        (was, replace(was, threads=64, rungs=("as written, without what takes registers: spills",)), baseline.BACK),
         (was, replace(was, registers=64, threads=256, rungs=("8 warps in place of 4: spills",)), baseline.OTHER),
     ):
         assert baseline.change(before, now, case) == kind

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Generic, TypeVar
@@ -53,9 +53,9 @@ class PassManager(Generic[U]):
 
     def run(
         self, unit: U, *, verify: bool | None = None, observer: Observer | None = None, timer: Timer | None = None,
-        until: str | None = None,
+        until: str | None = None, without: Collection[Pass[U]] = (),
     ) -> None:
-        """Run the passes, the last one being `until` if that is given.
+        """Run the passes but for those in `without`, the last one being `until` if that is given.
 
         `observer(name, function)` is called after each pass (for dumps), `timer(name, seconds)` too; with `verify`
         (None: as TILEWRIGHT_VERIFY says) the function is checked before the first pass and after each.
@@ -66,7 +66,8 @@ class PassManager(Generic[U]):
         with uncollected:
             for step in self.recipe:
                 start = perf_counter()
-                self._run(step, unit, verify)
+                if step not in without:
+                    self._run(step, unit, verify)
                 if timer is not None:
                     timer(name_of(step), perf_counter() - start)
                 if observer is not None:

@@ -86,6 +86,40 @@ def test_a_hint_is_lowered_when_nothing_else_is_left_to_give_up(given_up: set[st
     assert [words.split(":")[0] for words in found.rungs] == rungs and found.plan.limits.max_occupancy is None
 
 
+@pytest.mark.parametrize(("accepted", "limits"), [
+    (lambda limits: not limits.extras, {}), (lambda limits: not limits.order_blocks, {"order_blocks": False}),
+    (lambda limits: not (limits.extras or limits.split_loops or limits.early_mmas),
+     {"order_blocks": False, "early_mmas": False, "defer_reductions": False, "split_loops": False})],
+    ids=["extras", "order", "all"])
+@pytest.mark.parametrize("amount", [512, 520])
+def test_what_takes_registers_is_given_up_at_once(
+        accepted: Callable[[Limits], bool], limits: dict[str, Any], amount: int) -> None:
+    """What only lessens the spills is kept: a plan without them has MMAs ahead, split loops and an order of blocks. So
+    many bytes are no matter of a few registers."""
+    def judge(limits: Limits) -> Rejection | None:
+        return None if accepted(limits) else replace(SPILLS, amount=amount if limits == Limits() else amount + 8)
+
+    found = climb(lambda now: hinted(now, unit=None), refuse(judge))
+    assert (found.plan.limits == Limits(extras=False, **limits)) == (amount <= 512)
+    assert amount > 512 or found.rungs == ("as written, without what takes registers: spills",)
+
+
+def test_what_ends_no_spills_is_not_given_up() -> None:
+    def judge(limits: Limits) -> Rejection | None:
+        return None if limits.max_occupancy else replace(SPILLS, amount=16 if limits.extras else 8)
+
+    assert climb(lambda now: hinted(now, unit=None), refuse(judge)).plan.limits == Limits(max_occupancy=3)
+
+
+def test_half_the_warps_as_written_for_a_hint() -> None:
+    limits = Limits(warps=4, extras=False)
+    judge = refuse(lambda now: None if now == limits or now.max_occupancy else replace(SPILLS, amount=400))
+    assert climb(hinted, judge).plan.limits == Limits(max_occupancy=3), "outstanding MMAs keep stores in sub-tiles"
+    found = climb(lambda now: hinted(now, unit=None), judge)
+    assert found.plan.limits == limits
+    assert found.rungs == ("4 warps in place of 8, as written, without what takes registers: spills",)
+
+
 def test_beside_fewer_ctas_loops_are_split_again() -> None:
     """16 bytes of spills are two registers at most: three CTAs, which have 168, are tried before two and one."""
     found = climb(hinted, refuse(lambda limits: None if limits.max_occupancy else replace(SPILLS, amount=16)))
@@ -368,7 +402,8 @@ RUNGS = {
     "mma.sync in pieces": Limits(matrix_unit="mma.sync", max_stages=1, max_exchange=2048),
     "lean producer": Limits(warps=8, producer_ease=False),
     "no setmaxnreg": Limits(warps=8, allow_register_reallocation=False),
-    "registers for one CTA": Limits(cap_registers=False), "whole loops": Limits(split_loops=False),
+    "registers for one CTA": Limits(cap_registers=False),
+    "as written": Limits(split_loops=False, order_blocks=False, extras=False),
 }
 
 
@@ -420,7 +455,7 @@ REFUSED = {
                Hints(occupancy=2),
                "occupancy=2 lowered to 1: ptxas needs 158 registers, shared memory has room for 1"),
     "stages": ("norm_linear_gelu_dropout", (A, S, S, A, V, A, 3, 0.25, 128, 128, 64), Hints(),
-               "stages lowered to 4: 0.5 KiB of shared memory too much"),
+               "stages lowered to 4: 1 KiB of shared memory too much"),
     "K split": ("whole_product", ("bf16[64,1024]", "bf16[1024,128]", "bf16[64,128]", 64, 128, 1024), Hints(),
                 "K of 1024 in parts of 64: 157 KiB of shared memory too much"),
     "pieces": ("transpose", ("f32[2048,2048]", "f32[2048,2048]", 256, 256), Hints(),
