@@ -97,7 +97,11 @@ STORED, WHOLE_LINES = 100, 16
 WITHIN_LINES = 0.6
 # Where CTAs do not loop over blocks, pairs of them share what both read, and half as many tiles run at once: 4000 x
 # 4104 x 4200 by 128 x 256, 512 x 128 and 256 x 256 289, 245 and 242 us, 3000 x 5008 x 776 51.9, 53.4 and 48.8 (H100).
+# Of matrices alone, each pair walks over tiles; where rows begin within lines, tiles of 256 x 256 then take WALKED of
+# those of 128 x 256: 6144 x 3104 x 5024 264 us in place of 287, 8192 x 2080 x 2080 118 in place of 135, 3000 x 5008 x
+# 768 42.5 in place of 46.3, 4096 x 4096 x 4000 173 in place of 175 (H100).
 PAIRS = {(256, 256): 3.4, (512, 128): 4.4}
+WALKED = 0.93
 # Of tfloat32, whose operands may lie along m or n, which smaller tiles turn more often: 2048^3 with b as [N, K] by
 # 256 x 128, 128 x 128 and 64 x 128 49.1, 49.6 and 62.8 us, as [K, N] 49.2, 57.3 and 91.7; 4096^3 350, 377 and 468, 361,
 # 430 and 771; by 64 x 64 870 and 971 (H100).
@@ -139,7 +143,7 @@ def _tile_of_matmul(
     def time(tile: tuple[int, int]) -> float:
         return blocks(count(tile), SMS // 2 if tile in PAIRS else SMS) * waves[tile]
 
-    waves = _times_of_waves(size, n, k, alone, tf32)
+    waves = _times_of_waves(size, n, k, batches, alone, tf32)
     fitting = [tile for tile in waves if tile[0] * tile[1] <= (2 if tile in PAIRS else 1) * most
                and tile[0] <= tall and tile[1] <= wide]
     found = min(fitting, key=time, default=None)
@@ -160,7 +164,9 @@ def _depth_of_few(slot: int, step: int, depth: int, k: int) -> int:
     return depth
 
 
-def _times_of_waves(size: int, n: int, k: int, alone: bool, tf32: bool) -> dict[tuple[int, int], float]:
+def _times_of_waves(
+    size: int, n: int, k: int, batches: int, alone: bool, tf32: bool,
+) -> dict[tuple[int, int], float]:
     """Tiles, the first of which is taken of those that take as long, and how long a wave of each takes."""
     if tf32:
         return {tile: time * k for tile, time in TF32_TILES.items()}
@@ -170,4 +176,5 @@ def _times_of_waves(size: int, n: int, k: int, alone: bool, tf32: bool) -> dict[
         return WIDE_TILES
     within = bool(n * size % 128 or k * size % 128)
     times = LOOPED_TILES | ({(128, 128): WITHIN_LINES} if within else {})
-    return {tile: time * k + (STORED if tile == (128, 256) else 0) for tile, time in times.items()}
+    times |= {(256, 256): WALKED} if within and batches == 1 else {}
+    return {tile: time * k + (STORED if tile[1] == 256 else 0) for tile, time in times.items()}

@@ -73,13 +73,30 @@ def test_products_alone_are_looped_over_by_the_compiler() -> None:
     ((1024, 1024, 1024), True, (64, 128, 64)), ((4096, 4096, 4096), True, (128, 256, 64)),
     ((6144, 3072, 5120), True, (128, 128, 64)), ((6144, 3072, 5120), False, (128, 256, 64)),
     ((4000, 4104, 4200), True, (256, 256, 64)), ((3000, 5008, 776), False, (256, 256, 64)),  # rows between sectors
-    ((4096, 4096, 4000), True, (128, 256, 64)), ((6144, 3104, 5024), True, (128, 256, 64)),  # and between lines
+    ((4096, 4096, 4000), True, (256, 256, 64)), ((6144, 3104, 5024), False, (128, 256, 64)),  # and between lines
     ((16, 4096, 4096), True, (16, 32, 256)), ((5, 11008, 4096), False, (16, 64, 128)), ((5, 7, 9), True, (16, 16, 16)),
     ((64, 4096, 4096), True, (64, 32, 128)), ((4096, 16, 4096), True, (32, 16, 256)),
     ((300, 40, 72), True, (16, 64, 64)),
 ])
 def test_tiles_of_products(shape: tuple[int, int, int], alone: bool, tile: tuple[int, int, int]) -> None:
     assert tiles.matmul_tiles(np.zeros(0, np.float32), bfloat16, *shape, alone=alone) == tile
+
+
+def test_pairs_walk_over_matrices_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The compiler runs the blocks of a batch."""
+    assert tiles.matmul_tiles(np.zeros(0), bfloat16, 4096, 4096, 4000, 2, alone=True) == (128, 256, 64)
+    rng, launched = np.random.default_rng(6), list[Any]()
+    module = sys.modules["tilewright.kernels.matmul"]
+    monkeypatch.setattr(module, "matmul_tiles", lambda *given: (256, 256, 64))
+
+    def launch(kernel: Any, *given: Any) -> None:
+        launched.append(kernel)
+        launching.launch(kernel, *given)
+
+    monkeypatch.setattr(module, "launch", launch)
+    for batch in ((), (2,)):
+        check("matmul", tuple(rng.standard_normal((*batch, 264, 264)).astype(np.float16) for _ in range(2)), np.float16)
+    assert launched == [matmul.multiply_walking, matmul.multiply]
 
 
 @pytest.mark.parametrize(("tf32", "tile"), [(True, (256, 128, 32)), (False, (64, 64, 32))])

@@ -68,6 +68,17 @@ def multiply(a, b, out, tf32: tw.Constant[bool], tm: tw.Constant[int], tn: tw.Co
 
 
 @tw.tile_kernel
+def multiply_walking(a, b, out, tf32: tw.Constant[bool], tm: tw.Constant[int], tn: tw.Constant[int],
+                     tk: tw.Constant[int], group: tw.Constant[int]):
+    """The same of matrices alone, each block walks over tiles of out: where two CTAs share a tile, over which the
+    compiler does not loop."""
+    rows, columns = tw.cdiv(out.shape[0], tm), tw.cdiv(out.shape[1], tn)
+    for tile in range(tw.bid(0), rows * columns, tw.num_blocks(0)):
+        i, j = grouped(tile, rows, columns, group)
+        put(out, (0, i, j), product(a, b, (0, i, j), (tm, tn, tk), wide(out.dtype), tf32))
+
+
+@tw.tile_kernel
 def multiply_then(a, b, c, bias, residual, out, alpha, beta, activation: tw.Constant[str], rate, seed,
                   tf32: tw.Constant[bool], tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int],
                   group: tw.Constant[int]):
