@@ -9,6 +9,7 @@ from tilewright.kernels.arrays import (
     count,
     dtype_of,
     empty,
+    is_tensor,
     on_host,
     output,
     rows_of,
@@ -47,7 +48,8 @@ def multiply(
     tf32 = tf32 and dtype_of(a) is float32
     alone = bias is residual is None and activation == "none" and not rate and (alpha, beta) == (1.0, 0.0)
     # Dropout's random numbers are ten rounds of integer arithmetic for each element of a tile: a smaller one.
-    tile = matmul_tiles(out, dtype_of(a), m, n, k, batches, 128 * 128 if rate else 128 * 256, alone, tf32)
+    tile = matmul_tiles(out, dtype_of(a), m, n, k, batches, 128 * 128 if rate else 128 * 256, alone, tf32,
+                        is_tensor(a) and number(a.stride(-1)) != 1)
     rows, columns = blocks(m, tile[0]), blocks(n, tile[1])
     tiles = batches * rows * columns
     # 8192 x 1024 x 1024 with bias, GELU and residual by 128 x 256, on an H100: 44 us so, 49 with a block for each tile.

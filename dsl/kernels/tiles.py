@@ -95,6 +95,11 @@ STORED, WHOLE_LINES = 100, 16
 # Where rows begin within lines of 128 bytes, TMA asks for two of them, and tiles of 128 x 128, which it bounds, take so
 # long: 4096 x 4096 x 4000 0.84 of cuBLAS, by 128 x 256 0.99; 3000 x 5008 x 768 0.86 and 0.94 (H100).
 WITHIN_LINES = 0.6
+# Where rows of a lie along m (gradients of weights), and neither operand stays in L2, of which an H100 keeps so many
+# bytes beside what passes through: 128 x 128 takes 1.11 and 1.04 of the time of 128 x 256, whose waves take as long, of
+# 32000 x 2048 x 8192 and 32000 x 4096 x 4096, 0.97 and 0.98 for 11008 x 4096 x 16384 and 14336 x 6144 x 4096, behind
+# a copy of other arrays 1.09 to 1.17 of all; with a the other way 0.95 to 1.14, behind a copy 0.97 to 1.23 (H100).
+FROM_MEMORY, KEPT = 0.53, 24 << 20
 # Where CTAs do not loop over blocks, pairs of them share what both read, and half as many tiles run at once: 4000 x
 # 4104 x 4200 by 128 x 256, 512 x 128 and 256 x 256 289, 245 and 242 us, 3000 x 5008 x 776 51.9, 53.4 and 48.8 (H100).
 # Of matrices alone, each pair walks over tiles; where rows begin within lines, tiles of 256 x 256 then take WALKED of
@@ -117,18 +122,18 @@ SMS = 132
 
 
 def matmul_tiles(out: Array, dtype: DType, m: int, n: int, k: int, batches: int = 1, most: int = 1 << 15,
-                 alone: bool = False, tf32: bool = False) -> tuple[int, int, int]:
+                 alone: bool = False, tf32: bool = False, along_m: bool = False) -> tuple[int, int, int]:
     """The tile (m, n, k) of a matrix multiply of operands of `dtype`, of at most so many elements; `alone`: the product
-    is stored as it is; `tf32`: tensor cores multiply float32."""
+    is stored as it is; `tf32`: tensor cores multiply float32; `along_m`: rows of the first operand lie along m."""
     found = measured("matmul", out, m=m, n=n, k=k)
     if found is not None:
         return found["m"], found["n"], found["k"]
-    return _tile_of_matmul(dtype.bytes, m, n, k, batches, most, alone, tf32)
+    return _tile_of_matmul(dtype.bytes, m, n, k, batches, most, alone, tf32, along_m)
 
 
 @functools.lru_cache(maxsize=4096)
 def _tile_of_matmul(
-    size: int, m: int, n: int, k: int, batches: int, most: int, alone: bool, tf32: bool,
+    size: int, m: int, n: int, k: int, batches: int, most: int, alone: bool, tf32: bool, along_m: bool = False,
 ) -> tuple[int, int, int]:
     """The rule, for elements of so many bytes."""
     # 128 bytes of each row of an operand are one box of TMA; float32 and float64 without tensor cores take less.
@@ -143,7 +148,8 @@ def _tile_of_matmul(
     def time(tile: tuple[int, int]) -> float:
         return blocks(count(tile), SMS // 2 if tile in PAIRS else SMS) * waves[tile]
 
-    waves = _times_of_waves(size, n, k, batches, alone, tf32)
+    from_memory = along_m and min(m, n) * k * size > KEPT
+    waves = _times_of_waves(size, n, k, batches, alone, tf32, from_memory)
     fitting = [tile for tile in waves if tile[0] * tile[1] <= (2 if tile in PAIRS else 1) * most
                and tile[0] <= tall and tile[1] <= wide]
     found = min(fitting, key=time, default=None)
@@ -165,7 +171,7 @@ def _depth_of_few(slot: int, step: int, depth: int, k: int) -> int:
 
 
 def _times_of_waves(
-    size: int, n: int, k: int, batches: int, alone: bool, tf32: bool,
+    size: int, n: int, k: int, batches: int, alone: bool, tf32: bool, from_memory: bool,
 ) -> dict[tuple[int, int], float]:
     """Tiles, the first of which is taken of those that take as long, and how long a wave of each takes."""
     if tf32:
@@ -174,7 +180,9 @@ def _times_of_waves(
         return PAIRS | WIDE_TILES
     if not alone:
         return WIDE_TILES
-    within = bool(n * size % 128 or k * size % 128)
-    times = LOOPED_TILES | ({(128, 128): WITHIN_LINES} if within else {})
-    times |= {(256, 256): WALKED} if within and batches == 1 else {}
+    times = dict(LOOPED_TILES)
+    if n * size % 128 or k * size % 128:
+        times |= {(128, 128): WITHIN_LINES} | ({(256, 256): WALKED} if batches == 1 else {})
+    elif from_memory:
+        times[128, 128] = FROM_MEMORY
     return {tile: time * k + (STORED if tile[1] == 256 else 0) for tile, time in times.items()}

@@ -99,6 +99,14 @@ def test_pairs_walk_over_matrices_alone(monkeypatch: pytest.MonkeyPatch) -> None
     assert launched == [matmul.multiply_walking, matmul.multiply]
 
 
+@pytest.mark.parametrize(("shape", "along_m", "tile"), [
+    ((32000, 2048, 8192), True, (128, 256, 64)), ((32000, 2048, 8192), False, (128, 128, 64)),
+    ((2048, 2048, 2048), True, (128, 128, 64)),  # stays in L2
+])
+def test_tiles_of_gradients_of_weights(shape: tuple[int, int, int], along_m: bool, tile: tuple[int, int, int]) -> None:
+    assert tiles.matmul_tiles(np.zeros(0, np.float32), bfloat16, *shape, alone=True, along_m=along_m) == tile
+
+
 @pytest.mark.parametrize(("tf32", "tile"), [(True, (256, 128, 32)), (False, (64, 64, 32))])
 def test_tiles_of_float32(tf32: bool, tile: tuple[int, int, int]) -> None:
     """Threads multiply float32, tensor cores tfloat32."""
