@@ -10,7 +10,8 @@
             }
 
 Operands must be loads, at most cast and permuted, of arrays that the kernel does not write. A backend calls it if a
-limit of the plan (`max_depth`) asks for it.
+limit of the plan (`max_depth`) asks for it, and for products outside of loops whose operands leave no room for those of
+a second block: nothing would overlap with their loads, of which a loop starts some ahead.
 """
 
 from __future__ import annotations
@@ -31,9 +32,14 @@ from tilewright.tileir.rewrite import Rewriter, rewrite
 from tilewright.tileir.types import TileType
 
 
-def loop_over_depth(unit: Unit, most: int) -> None:
-    """MMAs deeper than `most` become loops over sub-tiles of that depth, if their operands allow it."""
+def loop_over_depth(unit: Unit, most: int, room: int | None = None) -> None:
+    """MMAs deeper than `most` become loops over sub-tiles of that depth, if their operands allow it; with `room`, only
+    MMAs outside of loops and branches whose operands take more bytes."""
     function, users = unit.function, unit.uses
+    wanted = {op.a for op in function.walk() if isinstance(op, Mma)
+              and (room is None or (op.a.type.bytes + op.b.type.bytes > room and not unit.around(op)))}
+    if not wanted:
+        return
     alias_class = unit.dependences.alias_class
     written = {alias_class(memory) for op in function.walk() if op.effectful for memory in op.effects().writes}
 
@@ -47,7 +53,7 @@ def loop_over_depth(unit: Unit, most: int) -> None:
                 and alias_class(op.array) not in written)
 
     def rule(rewriter: Rewriter, op: Mma) -> None:
-        if op.a.type.shape[-1] > most and can_be_cut(op.a) and can_be_cut(op.b):
+        if op.a in wanted and op.a.type.shape[-1] > most and can_be_cut(op.a) and can_be_cut(op.b):
             rewriter.replace(op.result, _loop(rewriter, op, op.a.type.shape[-1] // most))
         else:
             rewriter.keep(op)

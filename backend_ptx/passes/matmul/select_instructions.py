@@ -33,6 +33,7 @@ from tilewright.backend_ptx.ops.warpgroup import Wgmma
 from tilewright.backend_ptx.passes.matmul.choice import FP8, choose, sizes_of, warpgroup_kind
 from tilewright.backend_ptx.passes.matmul.operands import dense_axis, is_of_sums
 from tilewright.backend_ptx.passes.pipelining.legality import tma_reason
+from tilewright.backend_ptx.resources.ladder import DEPTH
 from tilewright.backend_ptx.resources.pipes import fma_cycles
 from tilewright.tileir import dtypes as dt
 from tilewright.tileir.analysis.depth_left import depth_left
@@ -71,8 +72,8 @@ def select_instructions(c: Compilation) -> Preserved:
     """Afterwards there is no `mma`."""
     if not c.has(Mma):
         return ALL
-    if c.limits.max_depth is not None:
-        loop_over_depth(c, c.limits.max_depth)
+    most = c.limits.max_depth
+    loop_over_depth(c, most or DEPTH, None if most else c.target.shared_per_sm // 2)
     across = {op: found for op in c.function.walk() if isinstance(op, Mma) and (found := _read_across(op, c))}
     batches = any(isinstance(op, Mma) and len(op.acc.type.shape) > 2 for op in c.function.walk())
     rewrite(c.function, {Mma: lambda rewriter, op: _rule(rewriter, op, c, across)})

@@ -456,8 +456,6 @@ REFUSED = {
                "occupancy=2 lowered to 1: ptxas needs 158 registers, shared memory has room for 1"),
     "stages": ("norm_linear_gelu_dropout", (A, S, S, A, V, A, 3, 0.25, 128, 128, 64), Hints(),
                "stages lowered to 4: 1 KiB of shared memory too much"),
-    "K split": ("whole_product", ("bf16[64,1024]", "bf16[1024,128]", "bf16[64,128]", 64, 128, 1024), Hints(),
-                "K of 1024 in parts of 64: 157 KiB of shared memory too much"),
     "pieces": ("transpose", ("f32[2048,2048]", "f32[2048,2048]", 256, 256), Hints(),
                "layout conversions in sub-tiles of 128 KiB: 29 KiB of shared memory too much"),
 }
