@@ -118,7 +118,8 @@ def barrier_warp(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Opera
 
 
 def fence(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Operation:
-    return lambda m, r: None
+    """With the atomic accesses beside it, it releases and acquires as they would."""
+    return lambda m, r: m.memory.synchronise("acq_rel", facts["scope"], m.active)
 
 
 # ---- values between lanes ----
