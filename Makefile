@@ -87,7 +87,11 @@ OLD ?=
 gpu-compare:  ## the report's kernels of this checkout beside those of the one in OLD=folder, timed in turns; as gpu-test
 	@test -n "$(OLD)" || { echo "Say which: make gpu-compare OLD=folder"; exit 2; }
 	$(PYTHON) tools/link_tree.py
-	PYTHONPATH=$(CURDIR)/build/typing:$(CURDIR):$(CURDIR)/examples:$$PYTHONPATH $(PYTHON) -m benchmarks.trees $(OLD)
+	PYTHONPATH=$(CURDIR)/build/typing:$(CURDIR):$(CURDIR)/examples:$$PYTHONPATH $(PYTHON) -m benchmarks.trees $(OLD) $(HOW)
+
+.PHONY: compile-compare
+compile-compare: HOW = --compile 60
+compile-compare: gpu-compare  ## the times that the compilers of two checkouts take, in turns; OLD=folder as for gpu-compare
 
 .PHONY: docs
 docs: $(STAMP)  ## the documentation's site, into build/site; a warning or a broken link is an error

@@ -3,66 +3,26 @@
 Each checkout runs in a process of its own, with its own compiler and launcher; the two alternate on the GPU: old, new,
 new, old, and so on. A line for each kernel: both times, old over new, the old side's even turns over its odd ones (the
 noise of this run), and whether the results differ. Exit status 1 where a result differs or a kernel fails.
+
+With `--compile SECONDS` the two compile in turns instead, the kernels of `benchmarks compile`; no GPU is needed.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
-import json
 import math
-import os
 import statistics
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
 
 from benchmarks.report import Work, works
+from benchmarks.trees.compiling import compare_compilers
+from benchmarks.trees.side import Failed, Side
 
 HERE = Path(__file__).resolve()
-WORKER = HERE.with_name("worker.py")
-PACKAGES = ("build/typing", ".", "tools", "examples")
 AGREE = 2e-3  # of the sum of a result's magnitudes: two orders of summation of bfloat16 numbers stay far below
-
-
-class Failed(Exception):
-    """What one side could not do."""
-
-
-class Side:
-    """One checkout's process."""
-
-    def __init__(self, root: Path, worker: Path = WORKER) -> None:
-        subprocess.run([sys.executable, "tools/link_tree.py"], cwd=root, check=True)
-        paths = [*(str(root / p) for p in PACKAGES), os.environ.get("PYTHONPATH", "")]
-        # The key of the disk cache does not tell two checkouts of one version apart.
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "TILEWRIGHT_CACHE_DIR": "0"}
-        self._process = subprocess.Popen([sys.executable, str(worker)], cwd=root, env=environment,
-                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    def ask(self, do: str, **request: Any) -> Any:
-        try:
-            print(json.dumps({"do": do, **request}), file=_pipe(self._process.stdin), flush=True)
-            line = _pipe(self._process.stdout).readline()
-        except BrokenPipeError:
-            line = ""
-        answer = json.loads(line) if line else {"error": "its process ended"}
-        if "error" in answer:
-            raise Failed(answer["error"])
-        return answer["is"]
-
-    def end(self) -> None:
-        with contextlib.suppress(BrokenPipeError):
-            _pipe(self._process.stdin).close()
-        self._process.wait()
-
-
-def _pipe(stream: IO[str] | None) -> IO[str]:
-    assert stream is not None
-    return stream
 
 
 @dataclass(frozen=True)
@@ -124,10 +84,14 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--only", nargs="+", metavar="TEXT", help="kernels whose names contain one of these")
     parser.add_argument("--part", default="0/1", metavar="K/N", help="every N-th kernel from the K-th on")
     parser.add_argument("--turns", type=int, default=8, help="turns of each side (default: 8)")
+    parser.add_argument("--compile", type=float, metavar="SECONDS", help="compile in turns for so long instead")
     options = parser.parse_args(argv)
+    sides = Side(options.old.resolve()), Side(options.new.resolve())
+    if options.compile is not None:
+        print("\n".join(compare_compilers(*sides, options.compile, options.only)))
+        return 0
     first, step = map(int, options.part.split("/"))
     chosen = [w for w in works() if not options.only or any(text in w.name for text in options.only)][first::step]
-    sides = Side(options.old.resolve()), Side(options.new.resolve())
     pairs, failed = [], 0
     for line in lines(sides, chosen, options.turns):
         print(line if isinstance(line, str) else line.text(), flush=True)

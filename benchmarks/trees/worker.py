@@ -1,11 +1,13 @@
 """The process that times kernels of one checkout. It is run by its path, with that checkout on PYTHONPATH: this file
 and the interpreter are all that the two sides share, so it takes nothing from the checkout that it stands in.
 
-Requests and answers are lines of JSON: {"do": "names"}, {"do": "prepare", "name": ..., "grid": [...]}, {"do": "time"}.
+Requests and answers are lines of JSON: {"do": "names"}, {"do": "prepare", "name": ..., "grid": [...]}, {"do": "time"};
+{"do": "compiled"}, {"do": "compile", "name": ...}.
 """
 
 from __future__ import annotations
 
+import functools
 import inspect
 import json
 import statistics
@@ -20,15 +22,34 @@ SAMPLES = 1_000_003  # elements of a result that its digest reads
 
 class Worker:
     def __init__(self) -> None:
-        from benchmarks.report import works
-
-        self._works = {work.name: work for work in works()}
+        self._compile: dict[str, Callable[[], dict[str, float]]] = {}
         self._kept: tuple[Any, ...] = ()  # the arrays, which the graph writes
         self._replay: Callable[[], Any] = lambda: None
         self._launches = 1
 
+    @functools.cached_property
+    def _works(self) -> dict[str, Any]:
+        from benchmarks.report import works
+
+        return {work.name: work for work in works()}
+
     def names(self) -> list[str]:
         return list(self._works)
+
+    def compiled(self) -> list[str]:
+        """The kernels of `benchmarks compile`, each compiled once: what a process does once is done."""
+        from benchmarks import compile as compiling
+
+        target, assembler = compiling.find_assembler()
+        self._compile = {name: functools.partial(compiling.stages, kernel, args, target, assembler)
+                         for name, kernel, args in compiling.kernels()}
+        for run in self._compile.values():
+            run()
+        return list(self._compile)
+
+    def compile(self, name: str) -> dict[str, float]:
+        """Milliseconds by stage of one compilation."""
+        return self._compile[name]()
 
     def prepare(self, name: str, grid: list[int]) -> float:
         """Arrays, a first launch, and a graph of launches. The sum of the magnitudes of the last array, by some of its

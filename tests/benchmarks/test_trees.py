@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 from benchmarks.report import Work, works
-from benchmarks.trees.__main__ import Failed, Pair, Side, lines, summary
+from benchmarks.trees.__main__ import Pair, lines, summary
+from benchmarks.trees.compiling import compare_compilers
+from benchmarks.trees.side import Failed, Side
 
 # Stands in for the worker, which needs a GPU: a slow side, and a kernel that fails.
 STAND_IN = """
@@ -16,8 +18,10 @@ for line in sys.stdin:
     asked = json.loads(line)
     if asked.get("name") == "ends":
         raise SystemExit
+    answers = {"time": 10.0 * slow, "compiled": ["add", "other"],
+               "compile": {"frontend": 1.0, "ptxas": 8.0 * slow, "total": 1.0 + 8.0 * slow}}
     print(json.dumps({"error": "ValueError: no"} if asked.get("name") == "bad" else
-                     {"is": 10.0 * slow if asked["do"] == "time" else 7.0}), flush=True)
+                     {"is": answers.get(asked["do"], 7.0)}), flush=True)
 """
 
 
@@ -46,6 +50,11 @@ def test_a_line_says_when_results_differ() -> None:
     near = Pair("relu", (10.0, 10.0), (20.0, 20.0), (100.0, 100.1))
     assert "DIFFER" not in near.text()
     assert summary([pair, near]) == ("2 kernels: least 0.500, geometric mean 1.025; old against itself 0.909 to 1.000")
+
+
+def test_compilers_take_turns(tmp_path: Path) -> None:
+    [line] = compare_compilers(side(tmp_path, "slow"), side(tmp_path, "fast"), 0.0, ["add"])
+    assert line == (f"{'add':<40} old    17.0 ms  new     9.0 ms  new/old 0.529  own part 1.000  ptxas 0.500  of 2")
 
 
 def test_a_process_that_ended_is_a_failure_each_time(tmp_path: Path) -> None:
