@@ -77,6 +77,23 @@ def far(x, out):
 
 
 @tw.tile_kernel
+def rounded_up(x, out):
+    """A bound of the sum from above, which no sum to nearest keeps."""
+    total = tw.zeros((16,), tw.float32)
+    for i in range(tw.num_tiles(x, 0, (4, 16))):
+        total = tw.add(total, tw.sum(tw.load(x, (i, 0), (4, 16)), axis=0), rounding_mode=tw.RoundingMode.RP)
+    tw.store(out, (0, 0), total[None, :])
+
+
+@tw.tile_kernel
+def flushed(x, out):
+    total = tw.zeros((16,), tw.float32)
+    for i in range(tw.num_tiles(x, 0, (4, 16))):
+        total = tw.add(total, tw.sum(tw.load(x, (i, 0), (4, 16)), axis=0), flush_to_zero=True)
+    tw.store(out, (0, 0), total[None, :])
+
+
+@tw.tile_kernel
 def two_loops(x, out):
     for _ in range(2):
         total = tw.zeros((16,), tw.float32)
@@ -95,7 +112,8 @@ def test_loops_of_sums() -> None:
 
 
 @pytest.mark.parametrize(
-    "kernel", [by_element, scaled, running, centred, from_one, far, two_loops], ids=lambda k: k.__name__)
+    "kernel", [by_element, scaled, running, centred, from_one, far, rounded_up, flushed, two_loops],
+    ids=lambda k: k.__name__)
 def test_others(kernel: Any) -> None:
     assert not found(kernel)
 

@@ -1,7 +1,7 @@
 """Loops whose iterations blocks may share: all that they carry are sums.
 
 Integers add up in any order. Floats do where they are results of reductions, which combine in any order, too: what a
-kernel adds up element by element keeps its order.
+kernel adds up element by element, or rounded to another side than the nearest, keeps its order.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from tilewright.tileir.analysis.axes import LEAST_BITS
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Op, Value
+from tilewright.tileir.enums import RoundingMode
 from tilewright.tileir.ops.arith import Add, Constant
 from tilewright.tileir.ops.control import For
 from tilewright.tileir.ops.memory import Load
@@ -47,7 +48,8 @@ def _is_sum(unit: Unit, loop: For, number: int) -> bool:
         return handed_on is user.results[place] and _is_sum(unit, user, place)
     if not isinstance(user, Add) or handed_on is not user.result or user.lhs is user.rhs:
         return False
-    return handed_on.type.dtype.is_int or _is_reduced(user.rhs if user.lhs is carried else user.lhs)
+    plain = user.rounding is RoundingMode.RN and not user.ftz  # as blocks add their sums up
+    return handed_on.type.dtype.is_int or (plain and _is_reduced(user.rhs if user.lhs is carried else user.lhs))
 
 
 def _is_reduced(value: Value) -> bool:
