@@ -91,14 +91,15 @@ def test_job_on_a_gpu(cuda: FakeCuda) -> None:
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("timeout", [None, 30.0])
+@pytest.mark.parametrize("timeout", [None, 300.0])  # far more than a run takes on a busy host
 def test_search_on_a_gpu(timeout: float | None) -> None:
     x = ct.to_device(np.arange(1 << 16, dtype=np.float32))
     y = ct.to_device(np.zeros(1 << 16, np.float32))
     result = exhaustive_search(
         [128, 3, 1024, 4096], 0, lambda n: (ct.cdiv(1 << 16, n),), scale, lambda n: (x, y, n),
         lambda n: {"num_worker_warps": 4}, quiet=True, single_run_timeout_sec=timeout)
-    assert [m.config for m in result.successes] == [128, 1024, 4096] and len(result.failures) == 1
+    assert [m.config for m in result.successes] == [128, 1024, 4096], result.failures
+    assert len(result.failures) == 1
     assert all(0.5 < m.mean_us < 100 for m in result.successes)
     changed = y.to_host()
     assert not changed.any() if timeout else np.array_equal(changed, 2 * np.arange(1 << 16, dtype=np.float32))
