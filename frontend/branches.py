@@ -36,17 +36,16 @@ class Side:
 
 def run(t: Translator, stmts: Sequence[ast.stmt]) -> None:
     """Translate a statement list. Afterwards `t.scope.exit` says how it is left."""
-    around, present, t.statement_block = t.statement_block, t.present, t.block
+    around, t.statement_block = t.statement_block, t.block
     try:
         _run(t, stmts)
     finally:
-        t.statement_block, t.present = around, present
+        t.statement_block = around
 
 
 def _run(t: Translator, stmts: Sequence[ast.stmt]) -> None:
     for i, node in enumerate(stmts):
         t.on_statement(t, node)
-        t.present = node
         if type(node) is ast.If:
             outer, t.node = t.node, node
             took_rest = if_statement(t, node, stmts[i + 1 :])

@@ -56,8 +56,8 @@ class Carried:
     def _check_alone(self, t: Translator, name: str, end: dict[str, Binding]) -> None:
         """TileTypeError where a list of the body goes round the loop under two names, which would part."""
         new = made_by(end[name].value) - made_by(self.init[name])
-        for other in end if new else ():
-            if other != name and new & made_by(end[other].value):
+        for other in self.names if new else ():
+            if other != name and other in end and new & made_by(end[other].value):
                 raise TileTypeError(f"{name} and {other} stand for one list at the end of the loop's body",
                                     t.span(end[name].node), hints=["copy it: list(x)"])
 

@@ -7,10 +7,9 @@ this what Python does, one name alone may stand for a list that changes: another
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable
 
 from tilewright.frontend.calls.call import SYNTHETIC
-from tilewright.frontend.flow import root_name
 from tilewright.frontend.names import usable
 from tilewright.frontend.scopes import RETURN_VALUE, Conflict, MaybeUnbound, Scope
 from tilewright.frontend.structure import parts
@@ -22,12 +21,10 @@ from tilewright.tileir.diagnostics import TileSyntaxError, TileTypeError
 Change = Callable[[Val], Val]
 
 
-def changed(t: Translator, call: ast.Call, value: Changed) -> Val:
+def changed(t: Translator, function: ast.expr, value: Changed) -> Val:
     """The result of a method that changes what stands before its dot."""
-    function = call.func
     if not isinstance(function, ast.Attribute):
         raise TileSyntaxError("what changes a list or dict is called with its name: x.append(v)")
-    _check_order(t, call, root_name(function.value), function.attr)
     change(t, function.value, lambda old: value.container)
     return value.result
 
@@ -35,42 +32,10 @@ def changed(t: Translator, call: ast.Call, value: Changed) -> Val:
 def set_item(t: Translator, target: ast.Subscript, value: Val) -> None:
     """`x[i] = value` of a list or dict."""
     index = evaluate_index(t, target.slice)
-    change(t, target.value, lambda old: _with_item(old, index, value), index)
+    change(t, target.value, lambda old: _with_item(old, index, value))
 
 
-def _check_order(t: Translator, call: ast.Call, name: str, method: str) -> None:
-    """TileSyntaxError where other parts of the statement may see the list, or only the run knows whether it changes:
-    their values are taken before a change, whatever stands first."""
-    node = t.present
-    fields = () if isinstance(node, ast.While) else ("value", "test", "iter")  # a while asks again and again
-    parts: list[ast.AST | None] = [getattr(node, field, None) for field in fields]
-    if isinstance(node, ast.AugAssign):
-        parts.append(node.target)
-    present = [part for part in parts if part is not None]
-    reads = sum(isinstance(n, ast.Name) and n.id == name for part in present for n in ast.walk(part))
-    if reads != 1 or not any(_always(part, call) for part in present[:1]):
-        raise TileSyntaxError(f"{method} changes {name or 'a list'} in the middle of a statement",
-                              hints=["call it in a statement of its own, before: v = x.pop()"])
-
-
-def _always(node: ast.AST, call: ast.Call) -> bool:
-    """Whether an expression holds a call where it is made once, in any case."""
-    if node is call:
-        return True
-    inner: Iterable[ast.AST] = ast.iter_child_nodes(node)
-    match node:
-        case ast.Lambda() | ast.GeneratorExp() | ast.ListComp() | ast.SetComp() | ast.DictComp():
-            return False
-        case ast.IfExp():
-            inner = [node.test]
-        case ast.BoolOp():
-            inner = node.values[:1]
-        case ast.Compare():
-            inner = [node.left, node.comparators[0]]
-    return any(_always(n, call) for n in inner)
-
-
-def change(t: Translator, node: ast.expr, new: Change, place: Val = None) -> None:
+def change(t: Translator, node: ast.expr, new: Change) -> None:
     """Bind the name that stands for a list or dict, or for what holds it, to what `new` makes of it."""
     path = []
     inner = node
@@ -83,39 +48,14 @@ def change(t: Translator, node: ast.expr, new: Change, place: Val = None) -> Non
         raise TileTypeError("a list or dict can change where a variable of the same function stands for it",
                             hints=["make a new one, and return or assign it: x + [v]"])
     root = usable(t.scope, name, binding)
-    holders = list(_followed(t, root, path[::-1]))
-    _check_alone(t, name, holders[-1])
-    _check_not_gone_through(t, holders, place)
+    _check_alone(t, name, _followed(t, root, path[::-1]))
     t.scope.bind(name, _replaced(t, root, path[::-1], new), inner)
 
 
-def _followed(t: Translator, value: Val, path: list[Val]) -> Iterator[Val]:
-    """A list or dict, what stands in it, and so on to the one that a path leads to."""
-    yield value
+def _followed(t: Translator, value: Val, path: list[Val]) -> Val:
     for index in path:
         value = item(t, value, index)
-        yield value
-
-
-def _check_not_gone_through(t: Translator, holders: Sequence[Val], place: Val) -> None:
-    """TileTypeError where a loop goes through a list that changes, or that holds it: its items were taken when the loop
-    began. An item that the loop has had may change."""
-    for through, number in t.gone_through:
-        for holder in holders:
-            if not isinstance(holder, (ListOf, Keywords)) or not holder.made & through:
-                continue
-            if holder is holders[-1] and place is not None and _position(holder, place) <= number:
-                continue
-            word = "list" if isinstance(holder, ListOf) else "dict"
-            raise TileTypeError(f"this {word} cannot be changed: a loop goes through it",
-                                hints=[f"go through a copy: list({'x' if word == 'list' else 'x.items()'})"])
-
-
-def _position(container: Val, place: Val) -> int:
-    if isinstance(container, Keywords):
-        key, keys = key_of(place), list(container.items)
-        return keys.index(key) if key in keys else len(keys)
-    return position(container, place)
+    return value
 
 
 def _replaced(t: Translator, value: Val, path: list[Val], new: Change) -> Val:

@@ -28,7 +28,7 @@ from tilewright.frontend.static import static_items
 from tilewright.frontend.structure import made_by
 from tilewright.frontend.translator import Translator
 from tilewright.frontend.truth import condition
-from tilewright.frontend.values import Keywords, ListOf, Range, Val, is_array, is_list, is_tile, named
+from tilewright.frontend.values import Keywords, Range, Val, is_array, is_list, is_tile, named
 from tilewright.tileir.core import Block, Value
 from tilewright.tileir.diagnostics import TileSyntaxError, TileTypeError
 from tilewright.tileir.dtypes import bool_, int32
@@ -54,7 +54,7 @@ def for_statement(t: Translator, node: ast.For) -> None:
     if isinstance(iterable, Range) and wants_constants(t, node, iterable):
         iterable = tuple(iterable.numbers or ())
     if isinstance(iterable, tuple | list):
-        unroll(t, node, iterable, _gone_through(t, node.iter))
+        unroll(t, node, iterable)
         return
     if not isinstance(iterable, Range):
         message = f"for: expected range(...), a tuple, list or dict, got {named(iterable)}"
@@ -152,29 +152,12 @@ def _leaving_for(t: Translator, node: ast.For, item: Item, lower: Value, upper: 
     del t.scope.vars[_COUNTER]
 
 
-def _gone_through(t: Translator, node: ast.expr) -> frozenset[int]:
-    """The lists and dicts whose items a loop takes one after the other: not those of a copy, `list(xs)`, and not those
-    that only say how often a range goes round."""
-    if not isinstance(node, ast.Call):
-        values = [visible(t, root_name(node))] if isinstance(node, (ast.Name, ast.Subscript)) else []
-    elif isinstance(node.func, ast.Attribute):
-        values = [visible(t, root_name(node.func.value))]
-    elif isinstance(node.func, ast.Name) and node.func.id in ("enumerate", "zip", "reversed", "map"):
-        return frozenset().union(*(_gone_through(t, arg) for arg in node.args))
-    else:
-        values = []
-    return frozenset().union(*(v.made for v in values if isinstance(v, (ListOf, Keywords))))
-
-
-def unroll(t: Translator, node: ast.For, items: Sequence[Val], through: frozenset[int] = frozenset()) -> None:
+def unroll(t: Translator, node: ast.For, items: Sequence[Val]) -> None:
     """A loop over a tuple or `ct.static_iter`: the body once per item, as far as constants let it go."""
     t.scope.loops.append("static")
-    backwards = any(isinstance(n, ast.Name) and n.id == "reversed" for n in ast.walk(node.iter))
-    for number, item in enumerate(items):
+    for item in items:
         assign(t, node.target, item)
-        t.gone_through.append((through, -1 if backwards else number))
         run(t, node.body)
-        t.gone_through.pop()
         left, t.scope.exit = t.scope.exit.ways, Exit()
         if left == RETURN:
             t.scope.exit = Exit(RETURN)

@@ -58,8 +58,6 @@ def _entry(tile: Value, entry: Val, length: int) -> Any:
                 raise TileTypeError(f"the bounds of a part of a tile must be constant integers, got {named(given)}",
                                     hints=["ct.extract(t, index, shape) takes a part at a place that only the run "
                                            "knows, counted in its lengths"])
-        if bounds[2] == 0:
-            raise TileTypeError("the step of a part of a tile cannot be 0")
         return slice(*bounds)
     constant = known(entry)
     if type(constant) is int:

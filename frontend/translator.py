@@ -30,8 +30,6 @@ class Translator:
         self.node: ast.AST = scope.source.node
         self.block = body
         self.statement_block = body  # where the ops of the present statement go that it runs in any case
-        self.present: ast.stmt | None = None  # the statement that is translated
-        self.gone_through: list[tuple[frozenset[int], int]] = []  # lists that loops go through, and how far they are
         self.entered: set[Scope] = set()  # activations of context managers
         self.combining = ""  # "reduce" or "scan" while its function is translated
         self.math = DEFAULT

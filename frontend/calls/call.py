@@ -61,7 +61,7 @@ def call(t: Translator, node: ast.Call) -> Val:
     args, kwargs = elements(t, node.args), keyword_arguments(t, node.keywords)
     try:
         value = call_value(t, function, args, kwargs, (node.args, node.keywords))
-        return SYNTHETIC["changed"](t, node, value) if type(value) is Changed else value
+        return SYNTHETIC["changed"](t, node.func, value) if type(value) is Changed else value
     except TileError as error:
         name = error.subject.keyword
         if error.span is NO_SPAN and name:
