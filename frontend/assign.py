@@ -8,7 +8,7 @@ from typing import Any
 from tilewright.frontend.advice import on_number
 from tilewright.frontend.calls.builtins import items_of
 from tilewright.frontend.calls.call import call_value
-from tilewright.frontend.containers import change, set_item
+from tilewright.frontend.containers import change, evaluated_once, set_item
 from tilewright.frontend.dispatch import statement
 from tilewright.frontend.expressions import apply_binary, make_closure
 from tilewright.frontend.subscripts import evaluate_index
@@ -75,12 +75,13 @@ def _unpacking_hints(value: Val) -> list[str]:
 
 def assign_item(t: Translator, target: ast.Subscript, value: Val) -> None:
     """`x[i] = value`: lists, dicts and dataclasses with __setitem__ have it."""
-    container = check_items(t, target)
-    if not isinstance(container, Struct):
-        set_item(t, target, value)
-        return
-    method: Any = getattr(container.type, "__setitem__")  # noqa: B009  (mypy takes the attribute for type's own)
-    call_value(t, method, [container, evaluate_index(t, target.slice), value], {})
+    with evaluated_once(t, target) as target:
+        container = check_items(t, target)
+        if not isinstance(container, Struct):
+            set_item(t, target, value)
+            return
+        method: Any = getattr(container.type, "__setitem__")  # noqa: B009  (mypy takes the attribute for type's own)
+        call_value(t, method, [container, evaluate_index(t, target.slice), value], {})
 
 
 def check_items(t: Translator, target: ast.Subscript) -> Struct | ListOf | Keywords:
@@ -117,22 +118,25 @@ def annotated_assignment(t: Translator, node: ast.AnnAssign) -> None:
 
 @statement(ast.AugAssign)
 def augmented_assignment(t: Translator, node: ast.AugAssign) -> None:
-    if isinstance(node.target, ast.Name):
-        load: ast.expr = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
-    elif isinstance(node.target, ast.Subscript):
-        load = ast.copy_location(ast.Subscript(node.target.value, node.target.slice, ast.Load()), node.target)
+    if isinstance(node.target, ast.Subscript):
+        with evaluated_once(t, node.target) as target:
+            check_items(t, target)
+            _augment(t, node, target, ast.copy_location(ast.Subscript(target.value, target.slice, ast.Load()), target))
+    elif isinstance(node.target, ast.Name):
+        _augment(t, node, node.target, ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target))
     else:
         raise TileSyntaxError("only names can be assigned with += and its kind in a kernel", t.span(node.target),
                               hints=["make a new object: dataclasses.replace(x, field=...)"])
-    if isinstance(node.target, ast.Subscript):
-        check_items(t, node.target)
+
+
+def _augment(t: Translator, node: ast.AugAssign, target: ast.expr, load: ast.expr) -> None:
     x, y = t.expr(load), t.expr(node.value)
     if isinstance(x, ListOf) and isinstance(node.op, ast.Add):  # in place: no other name may stand for the list
         change(t, load, lambda old: ListOf((*old, *items_of("+=", "y", 0, y)), old.made))
         return
     with t.pointing(x=load, y=node.value):
         value = apply_binary(t, type(node.op), x, y)
-    assign(t, node.target, value)
+    assign(t, target, value)
 
 
 @statement(ast.FunctionDef)

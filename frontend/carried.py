@@ -5,9 +5,20 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from tilewright.frontend.aliases import check_round
 from tilewright.frontend.branches import narrowed
 from tilewright.frontend.scopes import Binding, Conflict, MaybeUnbound
-from tilewright.frontend.structure import Mismatch, concrete, forget_facts, hand_over, leaves, made_by, match, rebuild
+from tilewright.frontend.structure import (
+    Mismatch,
+    concrete,
+    forget_facts,
+    hand_over,
+    known_from,
+    leaves,
+    made_by,
+    match,
+    rebuild,
+)
 from tilewright.frontend.translator import Translator
 from tilewright.frontend.values import Keywords, ListOf, Val, describe, named
 from tilewright.tileir.core import Block, Value
@@ -27,6 +38,8 @@ class Carried:
         self.names += [hidden] if hidden else []
         self.init = {n: forget_facts(t, concrete(t, found[n].value)) for n in self.names}
         self.nodes = {n: found[n].node for n in self.names}
+        self.after = dict(self.init)  # in them, lists and dicts may also be those of the body
+        self.first = len(t.changes)
 
     def values(self) -> list[Value]:
         """Their values before the loop."""
@@ -50,21 +63,14 @@ class Carried:
                 out += [hand_over(t, leaf, type_) for leaf, type_ in match(self.init[n], binding.value)]
             except Mismatch:
                 raise self._changed(t, n, binding) from None
-            self._check_alone(t, n, end)
+        if not check_round(t, self.assigned, self.init, end, self.first):
+            self.after = {n: known_from(self.init[n], end[n].value) for n in self.names}
         return out
-
-    def _check_alone(self, t: Translator, name: str, end: dict[str, Binding]) -> None:
-        """TileTypeError where a list of the body goes round the loop under two names, which would part."""
-        new = made_by(end[name].value) - made_by(self.init[name])
-        for other in self.names if new else ():
-            if other != name and other in end and new & made_by(end[other].value):
-                raise TileTypeError(f"{name} and {other} stand for one list at the end of the loop's body",
-                                    t.span(end[name].node), hints=["copy it: list(x)"])
 
     def leave(self, t: Translator, results: Iterator[Value], end: dict[str, Binding]) -> None:
         """Bind the variables to a loop's results; what else the body assigned may be undefined from here on."""
         for n in self.names:
-            t.scope.vars[n] = Binding(rebuild(self.init[n], results), self.nodes[n])
+            t.scope.vars[n] = Binding(rebuild(self.after[n], results), self.nodes[n])
             give_hint(t.scope.vars[n].value, n)
         for n in self.assigned:
             if n not in self.init and n in end:

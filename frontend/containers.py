@@ -7,15 +7,16 @@ this what Python does, one name alone may stand for a list that changes: another
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 
+from tilewright.frontend.aliases import check_alone
 from tilewright.frontend.calls.call import SYNTHETIC
 from tilewright.frontend.names import usable
-from tilewright.frontend.scopes import RETURN_VALUE, Conflict, MaybeUnbound, Scope
-from tilewright.frontend.structure import parts
+from tilewright.frontend.scopes import Binding
 from tilewright.frontend.subscripts import evaluate_index, item, key_of, position
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import OUTSIDE, Changed, Keywords, ListOf, Val, like
+from tilewright.frontend.values import Changed, Keywords, Val, like
 from tilewright.tileir.diagnostics import TileSyntaxError, TileTypeError
 
 Change = Callable[[Val], Val]
@@ -25,6 +26,9 @@ def changed(t: Translator, function: ast.expr, value: Changed) -> Val:
     """The result of a method that changes what stands before its dot."""
     if not isinstance(function, ast.Attribute):
         raise TileSyntaxError("what changes a list or dict is called with its name: x.append(v)")
+    if t.block is not t.statement_block:
+        raise TileSyntaxError("a list or dict cannot be changed where only the run knows whether it is reached",
+                              hints=["change it in a statement of its own, under an if"])
     change(t, function.value, lambda old: value.container)
     return value.result
 
@@ -32,11 +36,50 @@ def changed(t: Translator, function: ast.expr, value: Changed) -> Val:
 def set_item(t: Translator, target: ast.Subscript, value: Val) -> None:
     """`x[i] = value` of a list or dict."""
     index = evaluate_index(t, target.slice)
-    change(t, target.value, lambda old: _with_item(old, index, value))
+    change(t, target.value, lambda old: _with_item(old, index, value), lambda old: _place(old, index))
 
 
-def change(t: Translator, node: ast.expr, new: Change) -> None:
-    """Bind the name that stands for a list or dict, or for what holds it, to what `new` makes of it."""
+@contextlib.contextmanager
+def evaluated_once(t: Translator, target: ast.Subscript) -> Iterator[ast.Subscript]:
+    """The target of an assignment, in which hidden names stand for indices that hold calls: these are made once."""
+    hidden: list[str] = []
+
+    def index(node: ast.expr) -> ast.expr:
+        if not any(isinstance(n, (ast.Call, ast.NamedExpr)) for n in ast.walk(node)):
+            return node
+        hidden.append(f"index {len(t.scope.vars)}")  # no name of the user's
+        t.scope.vars[hidden[-1]] = Binding(evaluate_index(t, node), node)
+        return ast.copy_location(ast.Name(hidden[-1], ast.Load()), node)
+
+    def plain(node: ast.expr) -> ast.expr:
+        if not isinstance(node, ast.Subscript):
+            return node
+        value = plain(node.value)
+        return ast.copy_location(ast.Subscript(value, index(node.slice), node.ctx), node)
+
+    try:
+        if isinstance(made := plain(target), ast.Subscript):
+            yield made
+    finally:
+        for name in hidden:
+            del t.scope.vars[name]
+
+
+def _place(container: Val, index: Val) -> int | None:
+    """Where the item of an index stands; None where there is none yet."""
+    if isinstance(container, Keywords):
+        keys = list(container.items)
+        return keys.index(key_of(index)) if key_of(index) in container.items else None
+    return position(container, index)
+
+
+def change(
+    t: Translator, node: ast.expr, new: Change, place: Callable[[Val], int | None] = lambda old: None
+) -> None:
+    """Bind the name that stands for a list or dict, or for what holds it, to what `new` makes of it.
+
+    `place` says which item changes, where it is one alone.
+    """
     path = []
     inner = node
     while isinstance(inner, ast.Subscript):
@@ -48,7 +91,9 @@ def change(t: Translator, node: ast.expr, new: Change) -> None:
         raise TileTypeError("a list or dict can change where a variable of the same function stands for it",
                             hints=["make a new one, and return or assign it: x + [v]"])
     root = usable(t.scope, name, binding)
-    _check_alone(t, name, _followed(t, root, path[::-1]))
+    old = _followed(t, root, path[::-1])
+    check_alone(t, name, old, place(old))
+    t.changes.append(old.made)
     t.scope.bind(name, _replaced(t, root, path[::-1], new), inner)
 
 
@@ -70,34 +115,6 @@ def _with_item(container: Val, index: Val, value: Val) -> Val:
         return Keywords({**container.items, key_of(index): value}, container.made)
     i = position(container, index)
     return like(container, (value if k == i else v for k, v in enumerate(container)))
-
-
-def _check_alone(t: Translator, name: str, container: Val) -> None:
-    """TileTypeError where another name, or another place in a list, stands for a list that changes, too."""
-    word = "list" if isinstance(container, ListOf) else "dict"
-    if OUTSIDE in container.made:
-        raise TileTypeError(f"the {word} comes from outside this function, so it cannot be changed here",
-                            hints=["make a new one, and return it: x + [v], or change a copy: x = list(x)"
-                                   if word == "list" else "change a copy: x = dict(x)"])
-    found: list[str] = []
-    scope: Scope | None = t.scope
-    while scope is not None:
-        for other, binding in scope.vars.items():
-            if other != RETURN_VALUE and not isinstance(binding.value, (Conflict, MaybeUnbound)):
-                found += [other] * _times(binding.value, container.made)
-        scope = scope.outer
-    if len(found) > 1:
-        others = [other for other in found if other != name]
-        where = f"{others[0]} stands for it, too" if others else f"it stands in {name} more than once"
-        raise TileTypeError(f"this {word} cannot be changed: {where}, and would have to change with it",
-                            hints=[f"copy it where it gets its second place: {word}(x)"])
-
-
-def _times(value: Val, made: frozenset[int]) -> int:
-    """How often a list or dict stands in a value."""
-    if isinstance(value, (ListOf, Keywords)) and value.made & made:
-        return 1
-    return sum(_times(p, made) for p in parts(value))
 
 
 SYNTHETIC["changed"] = changed

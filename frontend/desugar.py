@@ -81,7 +81,10 @@ def _pattern(pattern: ast.pattern, subject: str) -> tuple[ast.expr | None, str]:
         case ast.MatchSingleton(value=constant):
             return _like(ast.Compare(value, [ast.Is()], [ast.Constant(constant)]), pattern), ""
         case ast.MatchAs(pattern=inner, name=name):
-            return (None if inner is None else _pattern(inner, subject)[0]), name or ""
+            test, bound = (None, "") if inner is None else _pattern(inner, subject)
+            if bound:  # two names
+                raise _NoTest
+            return test, name or ""
         case ast.MatchOr(patterns=patterns):
             tests = [test for test, bound in (_pattern(p, subject) for p in patterns) if test is not None and not bound]
             if len(tests) == len(patterns):

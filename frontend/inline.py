@@ -12,7 +12,7 @@ from tilewright.frontend.hostvalues import frontend_value
 from tilewright.frontend.names import usable
 from tilewright.frontend.scopes import RETURN_VALUE, Conflict, Scope
 from tilewright.frontend.source import FunctionSource, span_of
-from tilewright.frontend.structure import known_elsewhere
+from tilewright.frontend.structure import known_elsewhere, parts
 from tilewright.frontend.translator import Translator
 from tilewright.frontend.values import Closure, Keywords, Val, describe, named
 from tilewright.tileir.diagnostics import Related, TileError, TileRecursionError, TileSyntaxError, TileTypeError
@@ -51,12 +51,18 @@ def _inline(
     t.scope, t.node = scope, source.node
     try:
         run(t, source.body)
-        return returned(t, scope)
+        value = returned(t, scope)
+        # A function of this activation that is given back shares its lists and dicts.
+        return known_elsewhere(value) if scope.source.flow.captured and _holds_function(value) else value
     except TileError as error:
         t.locate(error)
         raise
     finally:
         t.scope, t.node = caller, node
+
+
+def _holds_function(value: Val) -> bool:
+    return isinstance(value, Closure) or any(map(_holds_function, parts(value)))
 
 
 def activation(

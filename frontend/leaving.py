@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 from tilewright.frontend.branches import Side, constant_on, merge_sides, narrowed, side_of
 from tilewright.frontend.carried import Carried, give_hint, is_usable
-from tilewright.frontend.flow import BREAK, CONTINUE, FALL, RETURN
+from tilewright.frontend.flow import BREAK, CONTINUE, FALL, RETURN, read_names
 from tilewright.frontend.scopes import RETURN_VALUE, Binding, Exit
-from tilewright.frontend.structure import NOTHING, leaves, rebuild
+from tilewright.frontend.structure import NOTHING, leaves, made_by, rebuild
 from tilewright.frontend.translator import Translator
 from tilewright.tileir.core import Block, Value
 from tilewright.tileir.diagnostics import TileSyntaxError
@@ -35,6 +35,12 @@ def while_condition(t: Translator, node: ast.stmt, cond: bool | Value, iteration
 
 def endless(t: Translator, node: ast.stmt) -> TileSyntaxError:
     """The error for a loop that nothing ends."""
+    names = read_names(node.test) if isinstance(node, ast.While) else ()
+    counted = any(name in t.scope.vars and made_by(t.scope.vars[name].value) for name in names)
+    if counted:
+        return TileSyntaxError(
+            "this loop never ends: what its condition asks of a list or dict is known while compiling, and true",
+            t.span(node), hints=["loop over what is there: for _ in range(len(x))"])
     return TileSyntaxError(
         "this loop never ends: its condition is always true, and no break or return is reached", t.span(node),
         hints=["break out of it under an if, or let a run-time value be the condition"])

@@ -28,7 +28,7 @@ from tilewright.frontend.static import static_items
 from tilewright.frontend.structure import made_by
 from tilewright.frontend.translator import Translator
 from tilewright.frontend.truth import condition
-from tilewright.frontend.values import Keywords, Range, Val, is_array, is_list, is_tile, named
+from tilewright.frontend.values import Iterated, Keywords, Live, Range, Val, is_array, is_list, is_tile, named
 from tilewright.tileir.core import Block, Value
 from tilewright.tileir.diagnostics import TileSyntaxError, TileTypeError
 from tilewright.tileir.dtypes import bool_, int32
@@ -50,7 +50,7 @@ def for_statement(t: Translator, node: ast.For) -> None:
     items: Sequence[Val] | None = static_items(t, node.iter)
     iterable = t.expr(node.iter) if items is None else items
     if isinstance(iterable, Keywords):
-        iterable = tuple(iterable.items)
+        iterable = Live(iterable.items, iterable.made, keys=True)
     if isinstance(iterable, Range) and wants_constants(t, node, iterable):
         iterable = tuple(iterable.numbers or ())
     if isinstance(iterable, tuple | list):
@@ -155,7 +155,10 @@ def _leaving_for(t: Translator, node: ast.For, item: Item, lower: Value, upper: 
 def unroll(t: Translator, node: ast.For, items: Sequence[Val]) -> None:
     """A loop over a tuple or `ct.static_iter`: the body once per item, as far as constants let it go."""
     t.scope.loops.append("static")
-    for item in items:
+    loop = Iterated(tuple(items), items)
+    t.iterated.append(loop)
+    for place, item in enumerate(loop.items):
+        loop.at = place
         assign(t, node.target, item)
         run(t, node.body)
         left, t.scope.exit = t.scope.exit.ways, Exit()
@@ -165,6 +168,7 @@ def unroll(t: Translator, node: ast.For, items: Sequence[Val]) -> None:
             raise _jump_of_the_run(t, node)
         if left & (BREAK | RETURN):
             break
+    t.iterated.pop()
     t.scope.loops.pop()
 
 
@@ -172,8 +176,9 @@ def _jump_of_the_run(t: Translator, node: ast.For) -> TileSyntaxError:
     kind = next(n for n in ast.walk(node) if isinstance(n, (ast.Break, ast.Continue, ast.Return)))
     word = type(kind).__name__.lower()
     return TileSyntaxError(
-        f"{word} in a loop over a tuple or static_iter must hang on a constant, not on what only the run knows",
-        t.span(kind), hints=["put what follows under an if; a loop over range(...) can break and continue"])
+        f"{word} in a loop that is repeated for each item must hang on a constant, not on what only the run knows",
+        t.span(kind), hints=["put what follows under an if; a loop over range(...) whose variable is no index of a "
+                             "list or tuple can break and continue"])
 
 
 # -- while -------------------------------------------------------------------------------------------------------------

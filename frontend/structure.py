@@ -15,6 +15,7 @@ from tilewright.frontend.values import (
     Closure,
     Keywords,
     ListOf,
+    Live,
     Range,
     RawMemory,
     SliceSpec,
@@ -82,7 +83,7 @@ def parts(value: Val) -> tuple[Val, ...]:
 
 def made_by(value: Val) -> frozenset[int]:
     """The numbers of all lists and dicts in a value."""
-    own = value.made if isinstance(value, (ListOf, Keywords)) else frozenset()
+    own = value.made if isinstance(value, (ListOf, Keywords, Live)) else frozenset()
     return own.union(*map(made_by, parts(value)))
 
 
@@ -98,7 +99,24 @@ def with_made(value: Val, made: frozenset[int]) -> Val:
     """A list or dict that may also have been made elsewhere; anything else as it is."""
     if isinstance(value, ListOf):
         return ListOf(value, value.made | made)
+    if isinstance(value, Live):
+        return Live(value, value.made | made, value.order, value.keys)
     return Keywords(value.items, value.made | made) if isinstance(value, Keywords) else value
+
+
+def containers(value: Val) -> list[frozenset[int]]:
+    """What may have made each list and dict in a value, in the order of `parts`."""
+    own = [value.made] if isinstance(value, (ListOf, Keywords, Live)) else []
+    return own + [made for p in parts(value) for made in containers(p)]
+
+
+def known_from(value: Val, other: Val) -> Val:
+    """A value whose lists and dicts may also be those of another of one form."""
+    kind = _kind(value) if made_by(other) else None
+    if kind is None or type(other) is not type(value):
+        return value
+    new = kind[2](value, tuple(known_from(p, q) for p, q in zip(kind[1](value), kind[1](other), strict=True)))
+    return with_made(new, other.made) if isinstance(other, (ListOf, Keywords, Live)) else new
 
 
 def leaves(value: Val) -> list[Value]:
@@ -164,7 +182,7 @@ class Merge:
             if kind[0](a) != kind[0](b):
                 raise Mismatch
             joined = kind[2](a, tuple(self.join(p, q) for p, q in zip(kind[1](a), kind[1](b), strict=True)))
-            return with_made(joined, b.made) if isinstance(b, (ListOf, Keywords)) else joined
+            return with_made(joined, b.made) if isinstance(b, (ListOf, Keywords, Live)) else joined
         return self.slot(a, b, common_type(leaf_type(a), leaf_type(b)))
 
     def _one_sided(self, a: Val, b: Val) -> Val:

@@ -83,9 +83,14 @@ def _straightened(t: Translator, tile: Value, axis: int, wanted: slice) -> tuple
     n = tile.type.shape[axis]
     if wanted in (_ALL, slice(0, n, 1)):
         return tile, _ALL
+    if wanted.step == 0:
+        raise TileTypeError(f"a step of 0 along axis {axis}", hints=["write 1 to go up, -1 to go down"])
     places = range(*wanted.indices(n))
     count, step = len(places), abs(places.step)
-    if not count or count & (count - 1):
+    if not count:
+        raise TileTypeError(f"an empty part along axis {axis}: no element of {n} is in it",
+                            hints=["tiles have one element or more along each axis"])
+    if count & (count - 1):
         raise TileTypeError(f"a part of {count} elements along axis {axis}: the lengths of tiles are powers of two",
                             hints=["take the next one, and leave elements out by ct.where(mask, x, y)"])
     if step & (step - 1):

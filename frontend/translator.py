@@ -11,7 +11,7 @@ from tilewright.frontend.dispatch import EXPRESSIONS, STATEMENTS
 from tilewright.frontend.math_modes import DEFAULT, options
 from tilewright.frontend.scopes import Scope
 from tilewright.frontend.unsupported import refuse
-from tilewright.frontend.values import Val
+from tilewright.frontend.values import Iterated, Val
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.diagnostics import NO_SPAN, Span, TileError, TileInternalError, TileValueError
 from tilewright.tileir.dtypes import DType
@@ -33,6 +33,10 @@ class Translator:
         self.entered: set[Scope] = set()  # activations of context managers
         self.combining = ""  # "reduce" or "scan" while its function is translated
         self.math = DEFAULT
+        self.held: list[Val] = []  # what expressions of the present statement have given to those around them
+        self.frame = 0  # what the innermost expression itself holds begins here
+        self.iterated: list[Iterated] = []  # the loops around the present place that go over items
+        self.changes: list[frozenset[int]] = []  # which lists and dicts have changed
 
     # -- Walking ---------------------------------------------------------------------------------------------------
 
@@ -40,10 +44,11 @@ class Translator:
         """The value of an expression."""
         handler = EXPRESSIONS.get(type(node))
         outer, self.node = self.node, node
+        frame, self.frame = self.frame, len(self.held)
         try:
             if handler is None:
                 raise refuse(node)
-            return handler(self, node)
+            value = handler(self, node)
         except TileError as error:
             self.locate(error)
             raise
@@ -53,11 +58,18 @@ class Translator:
             raise self._internal(error) from error
         finally:
             self.node = outer
+            del self.held[self.frame:]
+            self.frame = frame
+        if not isinstance(value, Value):
+            self.held.append(value)
+        return value
 
     def statement(self, node: ast.stmt) -> None:
         """Translate one statement."""
         handler = STATEMENTS.get(type(node))
         outer, self.node = self.node, node
+        held, self.held = self.held, []
+        frame, self.frame = self.frame, 0
         try:
             if handler is None:
                 raise refuse(node)
@@ -67,6 +79,7 @@ class Translator:
             raise
         finally:
             self.node = outer
+            self.held, self.frame = held, frame
 
     def locate(self, error: TileError) -> None:
         """Give an error without a place the present one."""

@@ -95,12 +95,48 @@ class ListOf(tuple[Val, ...]):
         return new
 
 
+class Live(tuple[Val, ...]):
+    """What `enumerate`, `zip`, `reversed`, `map` or a view of a dict gives of lists and dicts; in Python, it changes
+    with them.
+
+    `made`: as in the lists and dicts. `order`: 1 where their items stand here in order, -1 in reverse, else 0. `keys`:
+    it does not change where a key gets another value.
+    """
+
+    made: frozenset[int]
+    order: int
+    keys: bool
+
+    def __new__(cls, items: Iterable[Val], made: frozenset[int], order: int = 1, keys: bool = False) -> Live:
+        new = super().__new__(cls, items)
+        new.made, new.order, new.keys = made, order, keys
+        return new
+
+
+def live(items: Iterable[Val], *sources: tuple[Val, ...]) -> tuple[Val, ...]:
+    """A tuple of items that stand in the order of `sources`; Live where one of these is a list or of one."""
+    found = [s if isinstance(s, Live) else Live((), s.made) for s in sources if isinstance(s, (ListOf, Live))]
+    if not found:
+        return tuple(items)
+    order = found[0].order if len({s.order for s in found}) == 1 else 0
+    return Live(items, frozenset().union(*(s.made for s in found)), order, all(s.keys for s in found))
+
+
 @dataclass(frozen=True, slots=True)
 class Keywords:
     """A dict: of a helper's `**kwargs`, or one that the kernel makes. Its keys are constants; `made` as in a ListOf."""
 
     items: dict[Any, Val]
     made: frozenset[int] = field(default_factory=lambda: frozenset((next(_MADE),)), compare=False)
+
+
+@dataclass(slots=True)
+class Iterated:
+    """The items that a loop goes over, what gave them, and the place of the present one."""
+
+    items: tuple[Val, ...]
+    source: Val
+    at: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +215,8 @@ def like(model: tuple[Any, ...], items: Iterable[Val]) -> tuple[Val, ...]:
     """A tuple of these items, with the names of the model's where it has some; a list, where the model is one."""
     if isinstance(model, ListOf):
         return ListOf(items, model.made)
+    if isinstance(model, Live):
+        return Live(items, model.made, model.order, model.keys)
     make: Any = getattr(type(model), "_make", tuple)
     return make(items)  # type: ignore[no-any-return]
 

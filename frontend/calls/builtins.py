@@ -20,6 +20,7 @@ from tilewright.frontend.translator import Translator
 from tilewright.frontend.values import (
     Keywords,
     ListOf,
+    Live,
     Range,
     Struct,
     Val,
@@ -28,6 +29,7 @@ from tilewright.frontend.values import (
     is_loose,
     is_tile,
     known,
+    live,
     named,
 )
 from tilewright.tileir.diagnostics import Subject, TileStaticAssertionError, TileTypeError, TileValueError
@@ -84,13 +86,14 @@ def enumerate_(t: Translator, iterable: Val, /, start: Val = 0) -> Val:
     first = known(start)
     if not isinstance(first, int):
         raise bad("enumerate", "start", f"must be a constant integer, got {named(start)}")
-    return tuple(enumerate(items_of("enumerate", "iterable", 0, iterable), first))
+    items = items_of("enumerate", "iterable", 0, iterable)
+    return live(enumerate(items, first), items)
 
 
 @call_rule("zip", zip)
 def zip_(t: Translator, *iterables: Val, strict: Val = False) -> Val:
     found = [items_of("zip", "iterables", i, iterable) for i, iterable in enumerate(iterables)]
-    return folding.run("zip", lambda: tuple(zip(*found, strict=bool(known(strict)))))
+    return folding.run("zip", lambda: live(zip(*found, strict=bool(known(strict))), *found))
 
 
 def items_of(what: str, argument: str, number: int, value: Val) -> tuple[Val, ...]:
@@ -98,7 +101,7 @@ def items_of(what: str, argument: str, number: int, value: Val) -> tuple[Val, ..
     if isinstance(value, tuple):
         return value
     if isinstance(value, Keywords):
-        return tuple(value.items)
+        return Live(value.items, value.made, keys=True)
     if isinstance(value, Range) and value.numbers is not None:
         return tuple(value.numbers)
     message = f"{what}: expected a tuple, got {named(value)}"
@@ -114,7 +117,9 @@ def items_of(what: str, argument: str, number: int, value: Val) -> tuple[Val, ..
 @call_rule("builtin reversed", reversed)
 def reversed_(t: Translator, x: Val, /) -> Val:
     if not isinstance(x, Range):
-        return tuple(items_of("reversed", "x", 0, x)[::-1])
+        items = items_of("reversed", "x", 0, x)
+        found = live(items[::-1], items)
+        return Live(found, found.made, -found.order, found.keys) if isinstance(found, Live) else found
     if x.numbers is not None:
         down = x.numbers[::-1]
         return Range(down.start, down.stop, down.step)
@@ -200,7 +205,7 @@ def round_(t: Translator, x: Val, /, ndigits: Val = None) -> Val:
 
 @call_rule("tuple", tuple)
 def tuple_(t: Translator, x: Val = (), /) -> Val:
-    return x if isinstance(x, tuple) and not isinstance(x, ListOf) else tuple(items_of("tuple", "x", 0, x))
+    return x if isinstance(x, tuple) and not isinstance(x, (ListOf, Live)) else tuple(items_of("tuple", "x", 0, x))
 
 
 def _same_item(x: Val, y: Val) -> bool:

@@ -17,6 +17,7 @@ from tilewright.frontend.advice import on_builtin, on_function
 from tilewright.frontend.calls.foreign import rule_of
 from tilewright.frontend.calls.registry import BY_VALUE, RULES, CallRule
 from tilewright.frontend.dispatch import expression
+from tilewright.frontend.flow import CHANGING
 from tilewright.frontend.hostvalues import NATIVE_FUNCTIONS, frontend_value
 from tilewright.frontend.inline import inline_closure, inline_function
 from tilewright.frontend.translator import Translator
@@ -53,12 +54,23 @@ def syntax_form(name: str) -> Callable[[Any], Any]:
 
 @expression(ast.Call)
 def call(t: Translator, node: ast.Call) -> Val:
+    if _changes(node.func):  # x.append(x.pop()): what x is once the arguments are there
+        args, kwargs = elements(t, node.args), keyword_arguments(t, node.keywords)
+        return _called(t, node, t.expr(node.func), args, kwargs)
     function = t.expr(node.func)
     form = SYNTAX_FORMS.get(rule_name(function))
     if form is not None:
         _check_written_out(t, node.func, rule_name(function))
         return form(t, node)
-    args, kwargs = elements(t, node.args), keyword_arguments(t, node.keywords)
+    return _called(t, node, function, elements(t, node.args), keyword_arguments(t, node.keywords))
+
+
+def _changes(function: ast.expr) -> bool:
+    """Whether it is a method of a variable that changes lists or dicts."""
+    return isinstance(function, ast.Attribute) and function.attr in CHANGING and isinstance(function.value, ast.Name)
+
+
+def _called(t: Translator, node: ast.Call, function: Val, args: Sequence[Val], kwargs: Mapping[str, Val]) -> Val:
     try:
         value = call_value(t, function, args, kwargs, (node.args, node.keywords))
         return SYNTHETIC["changed"](t, node.func, value) if type(value) is Changed else value

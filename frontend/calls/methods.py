@@ -7,7 +7,7 @@ from tilewright.frontend.calls.options import bad
 from tilewright.frontend.calls.registry import call_rule
 from tilewright.frontend.subscripts import key_of, position
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import Changed, Keywords, ListOf, Val, known, named
+from tilewright.frontend.values import Changed, Keywords, ListOf, Live, Val, known, live, named
 from tilewright.tileir.diagnostics import TileTypeError, TileValueError
 
 _NO_DEFAULT = object()
@@ -76,17 +76,17 @@ def get(t: Translator, x: Val, key: Val, default: Val = None, /) -> Val:
 
 @call_rule("dict.keys")
 def keys(t: Translator, x: Val, /) -> Val:
-    return tuple(x.items)
+    return Live(x.items, x.made, keys=True)
 
 
 @call_rule("dict.values")
 def values(t: Translator, x: Val, /) -> Val:
-    return tuple(x.items.values())
+    return Live(x.items.values(), x.made)
 
 
 @call_rule("dict.items")
 def items(t: Translator, x: Val, /) -> Val:
-    return tuple(x.items.items())
+    return Live(x.items.items(), x.made)
 
 
 @call_rule("dict.copy")
@@ -121,4 +121,4 @@ def map_(t: Translator, function: Val, /, *iterables: Val) -> Val:
     if not iterables:
         raise TileTypeError("map: takes a function and what it goes over", hints=["write map(f, items)"])
     found = [items_of("map", "iterables", i, iterable) for i, iterable in enumerate(iterables)]
-    return tuple(call_value(t, function, each, {}) for each in zip(*found, strict=False))
+    return live((call_value(t, function, each, {}) for each in zip(*found, strict=False)), *found)

@@ -11,6 +11,7 @@ def kernel(x):
     b = [2]
     for i in range(x.shape[0]):
         a = [a[0] + 1]
+        b[0] += i
         b = a
     a[0] = 5
     ct.store(x, (0,), ct.float32(a[0] + b[0]))
