@@ -86,21 +86,24 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--turns", type=int, default=8, help="turns of each side (default: 8)")
     parser.add_argument("--compile", type=float, metavar="SECONDS", help="compile in turns for so long instead")
     options = parser.parse_args(argv)
-    sides = Side(options.old.resolve()), Side(options.new.resolve())
-    if options.compile is not None:
-        print("\n".join(compare_compilers(*sides, options.compile, options.only)))
-        return 0
-    first, step = map(int, options.part.split("/"))
-    chosen = [w for w in works() if not options.only or any(text in w.name for text in options.only)][first::step]
+    with Side(options.old.resolve()) as old, Side(options.new.resolve()) as new:
+        if options.compile is not None:
+            print("\n".join(compare_compilers(old, new, options.compile, options.only)))
+            return 0
+        first, step = map(int, options.part.split("/"))
+        chosen = [w for w in works() if not options.only or any(text in w.name for text in options.only)][first::step]
+        return report((old, new), chosen, options.turns)
+
+
+def report(sides: tuple[Side, Side], chosen: Sequence[Work], turns: int) -> int:
+    """Print a line for each kernel and the summary; the exit status."""
     pairs, failed = [], 0
-    for line in lines(sides, chosen, options.turns):
+    for line in lines(sides, chosen, turns):
         print(line if isinstance(line, str) else line.text(), flush=True)
         if isinstance(line, str):
             failed += 1
         else:
             pairs.append(line)
-    for side in sides:
-        side.end()
     if pairs:
         print(summary(pairs))
     return 1 if failed or not all(p.agrees for p in pairs) else 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from benchmarks.trees.side import Side
 
@@ -16,7 +16,7 @@ Stages = Mapping[str, float]
 ASSEMBLERS = ("driver", "ptxas")
 
 
-def compare_compilers(old: Side, new: Side, seconds: float, only: Sequence[str] | None = None) -> Iterator[str]:
+def compare_compilers(old: Side, new: Side, seconds: float, only: Sequence[str] | None = None) -> list[str]:
     """A line for each kernel after about `seconds` of turns, which all kernels get as many of; at least two."""
     old.ask("compiled")
     names = [n for n in new.ask("compiled") if not only or any(text in n for text in only)]
@@ -27,9 +27,7 @@ def compare_compilers(old: Side, new: Side, seconds: float, only: Sequence[str] 
             for side, taken in ((old, before), (new, now)) if turn % 2 == 0 else ((new, now), (old, before)):
                 taken.append(side.ask("compile", name=name))
         turn += 1
-    for side in (old, new):
-        side.end()
-    return (line(name, *both) for name, both in runs.items())
+    return [line(name, *both) for name, both in runs.items()]
 
 
 def line(name: str, old: Sequence[Stages], new: Sequence[Stages]) -> str:

@@ -19,7 +19,7 @@ class Failed(Exception):
 
 
 class Side:
-    """One checkout's process."""
+    """One checkout's process, which ends with the `with` statement."""
 
     def __init__(self, root: Path, worker: Path = WORKER) -> None:
         subprocess.run([sys.executable, "tools/link_tree.py"], cwd=root, check=True)
@@ -40,7 +40,10 @@ class Side:
             raise Failed(answer["error"])
         return answer["is"]
 
-    def end(self) -> None:
+    def __enter__(self) -> Side:
+        return self
+
+    def __exit__(self, *error: object) -> None:
         with contextlib.suppress(BrokenPipeError):
             _pipe(self._process.stdin).close()
         self._process.wait()

@@ -34,14 +34,12 @@ def side(folder: Path, name: str) -> Side:
 
 
 def test_two_sides_take_turns_and_a_kernel_that_fails_is_a_line(tmp_path: Path) -> None:
-    sides = side(tmp_path, "slow"), side(tmp_path, "fast")
-    good, bad, ends = lines(sides, [Work(name, None, (), (1,)) for name in ("good", "bad", "ends")], 4)
+    with side(tmp_path, "slow") as slow, side(tmp_path, "fast") as fast:
+        good, bad, ends = lines((slow, fast), [Work(name, None, (), (1,)) for name in ("good", "bad", "ends")], 4)
     assert isinstance(good, Pair)
     assert (good.ratio, good.itself, good.agrees, len(good.old)) == (2.0, 1.0, True, 4)
     assert bad == f"{'bad':<40} ValueError: no"
     assert ends == f"{'ends':<40} its process ended"
-    for one in sides:
-        one.end()
 
 
 def test_a_line_says_when_results_differ() -> None:
@@ -53,16 +51,16 @@ def test_a_line_says_when_results_differ() -> None:
 
 
 def test_compilers_take_turns(tmp_path: Path) -> None:
-    [line] = compare_compilers(side(tmp_path, "slow"), side(tmp_path, "fast"), 0.0, ["add"])
+    with side(tmp_path, "slow") as slow, side(tmp_path, "fast") as fast:
+        [line] = compare_compilers(slow, fast, 0.0, ["add"])
     assert line == (f"{'add':<40} old    17.0 ms  new     9.0 ms  new/old 0.529  own part 1.000  ptxas 0.500  of 2")
 
 
 def test_a_process_that_ended_is_a_failure_each_time(tmp_path: Path) -> None:
-    one = side(tmp_path, "one")
-    for _ in range(2):
-        with pytest.raises(Failed, match="its process ended"):
-            one.ask("prepare", name="ends")
-    one.end()
+    with side(tmp_path, "one") as one:
+        for _ in range(2):
+            with pytest.raises(Failed, match="its process ended"):
+                one.ask("prepare", name="ends")
 
 
 @pytest.mark.parametrize("work", [w for w in works() if w.kernel.__name__ in ("softmax", "vector_add", "matmul")],
