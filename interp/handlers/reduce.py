@@ -30,9 +30,11 @@ def _fold(op: Any, low: Lowering, ufunc: Any) -> Fn:
     rnd, ftz = fmt.round, getattr(op, "ftz", False)
     if not axes:
         return flush if ftz else rnd  # of what the handler has made of the elements
+    # NumPy begins with +0, with which a sum of -0 alone were +0.
+    start = {"initial": -0.0} if ufunc is np.add and op.src.type.dtype.is_float else {}
 
     def fold(x: Array) -> Array:
-        out = rnd(ufunc.reduce(flush(x) if ftz else x, axis=axes, dtype=fmt.held))
+        out = rnd(ufunc.reduce(flush(x) if ftz else x, axis=axes, dtype=fmt.held, **start))
         return flush(out) if ftz else out
     return fold
 

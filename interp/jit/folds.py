@@ -66,8 +66,8 @@ class Fold:
 
 
 def _sum(e: Emitter, dtype: DType, length: int, run: str) -> Name:
-    """NumPy's sum of a row: zero and the pairwise sum of its elements. `run` is the function that sums runs, if there
-    are several."""
+    """NumPy's sum of a row: -0, with which the handler begins, and the pairwise sum of its elements. `run` is the
+    function that sums runs, if there are several."""
     type_ = register(dtype)
 
     def pairwise(first: int, count: int) -> Name:
@@ -76,7 +76,7 @@ def _sum(e: Emitter, dtype: DType, length: int, run: str) -> Name:
         place = e(f"getelementptr {type_}, ptr %row, i64 {first}")
         return _summed(e, place, type_, count) if count == length else e(f"call {type_} @{run}(ptr {place})")
 
-    return e(f"fadd {type_} {double(0.0)}, {pairwise(0, length)}")
+    return e(f"fadd {type_} {double(-0.0)}, {pairwise(0, length)}")
 
 
 def _run(name: str, type_: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.tileir.core import Op, Value
-from tilewright.tileir.ops import shape
+from tilewright.tileir.ops import reduce, shape
 from tilewright.tileir.rewrite import Rewriter, Rule, constant_value
 from tilewright.tileir.types import TileType
 
@@ -51,6 +51,18 @@ def _extract(op: shape.Extract, rewriter: Rewriter) -> Value | None:
     return op.src if op.src.type.shape == op.shape else _moved_splat(op, rewriter)
 
 
+def _reduction(op: reduce.Reduction, rewriter: Rewriter) -> Value | None:
+    """Of one element each: that element."""
+    if any(op.src.type.shape[axis] > 1 for axis in op.axes) or getattr(op, "ftz", False):
+        return None
+    return rewriter.offer(shape.Reshape(src=op.src, shape=op.result.type.shape))
+
+
+def _arg_reduction(op: reduce.ArgReduction, rewriter: Rewriter) -> Value | None:
+    """The index of the only element is 0."""
+    return rewriter.constant(0, op.result.type.erased()) if op.src.type.shape[op.axis] == 1 else None
+
+
 def computed_once(op: Op, rewriter: Rewriter) -> Value | None:
     """An element-wise op on splats: compute one element, then repeat it."""
     type_ = op.result.type
@@ -77,4 +89,5 @@ def computed_once(op: Op, rewriter: Rewriter) -> Value | None:
 
 RULES: dict[type[Op], Rule] = {
     shape.Broadcast: _broadcast, shape.Reshape: _reshape, shape.Permute: _permute, shape.Extract: _extract,
+    reduce.Reduction: _reduction, reduce.ArgReduction: _arg_reduction,
 }
