@@ -46,11 +46,22 @@ def kernels(cases: Iterable[Any]) -> list[Kernel]:
     return out
 
 
-def protocols(kernel: Kernel, most: int | None = None) -> Iterator[tuple[str, Protocol]]:
-    """The protocols of a kernel for trip counts 0 to twice its stages (at most `most`), loops alike and unlike, and for
-    branches one way, the other, and in turn; each once."""
+def every_trip_count(kernel: Kernel) -> Iterable[int]:
+    """From none to as many that each slot of a ring is filled twice; then the phases' parities come again."""
+    return range(2 * kernel.stages + 1)
+
+
+def edges_of_trip_counts(kernel: Kernel, most: int | None = None) -> Iterable[int]:
+    """None, one, a full ring, the first slot filled again, each slot filled twice; `most` at most, and that one."""
+    top = 2 * kernel.stages if most is None else min(2 * kernel.stages, most)
+    return sorted({n for n in (0, 1, kernel.stages, kernel.stages + 1, top) if n <= top})
+
+
+def protocols(kernel: Kernel, counts: Iterable[int]) -> Iterator[tuple[str, Protocol]]:
+    """The protocols of a kernel for these trip counts, loops alike and unlike, and for branches one way, the other, and
+    in turn; each once."""
     seen: set[object] = set()
-    for n in range(min(2 * kernel.stages, most if most is not None else 1 << 30) + 1):
+    for n in counts:
         alike = [(n,)]
         for trips in alike + [(n, 0), (0, n), (2, n), (n, 3)] * (loops_of(kernel.function) > 1):
             for branches in BRANCHES:
@@ -60,10 +71,10 @@ def protocols(kernel: Kernel, most: int | None = None) -> Iterator[tuple[str, Pr
                     yield f"{kernel.name}, trips {trips}, branches {branches}", found
 
 
-def explored(kernel: Kernel, most: int | None = None, **how: Any) -> tuple[int, int]:
+def explored(kernel: Kernel, counts: Iterable[int], **how: Any) -> tuple[int, int]:
     """How many protocols and states the kernel has; ViolationError for a defect."""
     count = states = 0
-    for _, protocol in protocols(kernel, most):
+    for _, protocol in protocols(kernel, counts):
         count += 1
         states += explore(protocol, **how).states
     return count, states

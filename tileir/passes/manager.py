@@ -11,6 +11,7 @@ from tilewright.tileir.analysis.unit import NONE, Preserved, Unit
 from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import TileError, TileInternalError, TileTypeError
 from tilewright.tileir.environment import switched_on
+from tilewright.tileir.passes.unchanged import Snapshot
 from tilewright.tileir.process import uncollected
 
 U = TypeVar("U", bound=Unit)
@@ -58,16 +59,17 @@ class PassManager(Generic[U]):
         """Run the passes but for those in `without`, the last one being `until` if that is given.
 
         `observer(name, function)` is called after each pass (for dumps), `timer(name, seconds)` too; with `verify`
-        (None: as TILEWRIGHT_VERIFY says) the function is checked before the first pass and after each.
+        (None: as TILEWRIGHT_VERIFY says) the function is checked before the first pass and after each that changes it.
         """
-        verify = verification_wanted() if verify is None else verify
-        if verify:
+        checked = None
+        if verify or (verify is None and verification_wanted()):
             self.check(unit)
+            checked = Snapshot(unit.function)
         with uncollected:
             for step in self.recipe:
                 start = perf_counter()
                 if step not in without:
-                    self._run(step, unit, verify)
+                    checked = self._run(step, unit, checked)
                 if timer is not None:
                     timer(name_of(step), perf_counter() - start)
                 if observer is not None:
@@ -75,14 +77,16 @@ class PassManager(Generic[U]):
                 if until is not None and name_of(step) == until:
                     return
 
-    def _run(self, step: Pass[U], unit: U, verify: bool) -> None:
+    def _run(self, step: Pass[U], unit: U, checked: Snapshot | None) -> Snapshot | None:
+        """The function as it was checked after the pass; None where no checks are wanted, as is `checked` then."""
         try:
             preserved = step(unit)
-            if verify:
+            if checked is not None and not checked.same(now := Snapshot(unit.function)):
                 self.check(unit)
                 stale = unit.stale(preserved or NONE)
                 if stale:
                     raise TileInternalError(f"it says to preserve {', '.join(stale)}, but does not")
+                checked = now
         except Exception as error:
             known = isinstance(error, TileError)
             if known and not isinstance(error, TileTypeError | TileInternalError):
@@ -95,3 +99,4 @@ class PassManager(Generic[U]):
                 hints=["set TILEWRIGHT_DUMP_DIR to a folder to get the IR after each pass; please report it"],
             ) from error
         unit.forget(preserved or NONE)
+        return checked
