@@ -115,16 +115,48 @@ def resume(t: Translator, way: Side, node: ast.stmt, stmts: Sequence[ast.stmt]) 
 
 def guard(t: Translator, node: ast.stmt, rest: Sequence[ast.stmt]) -> None:
     """Run the statements after `node` only where control falls through it."""
+    if rest:
+        where_falling(t, lambda: run(t, rest), t.scope.source.flow.tail[node])
+
+
+def where_falling(t: Translator, body: Callable[[], None], live: Names) -> None:
+    """Translate what runs only where control falls through what stands before; `live` are the names needed later."""
     scope = t.scope
-    if not rest:
-        return
     code, ways = scope.exit.code, scope.exit.ways
-    assert code is not None
+    if ways == FALL:
+        body()
+    if code is None or not ways & FALL:
+        return
     cond = t.emit(Eq, lhs=code, rhs=t.constant(FALL, int32))
     leaving = Side(Block(), scope.vars, Exit(ways & ~FALL, code))
     scope.vars = narrowed(scope.vars, FALL)
-    falling = side(t, rest)
-    merge_sides(t, cond, falling, leaving, scope.source.flow.tail[node])
+    falling = side_of(t, body)
+    merge_sides(t, cond, falling, leaving, live)
+
+
+def lead(t: Translator, way: int, into: int) -> None:
+    """Let control that leaves one way leave another way instead."""
+    scope = t.scope
+    ways, code = scope.exit.ways, scope.exit.code
+    if not ways & way:
+        return
+    both, rest = ways & (way | into), ways & ~way
+    joined = {}
+    for name, binding in scope.vars.items():
+        constants = {w: v for w, v in binding.constants.items() if not w & (way | into)}
+        constant = constant_on(binding, both) if binding.constants else NOTHING
+        if constant is not NOTHING:
+            constants[into] = constant
+        valid = binding.valid | way | into if _valid(binding) & both == both else binding.valid & ~into
+        joined[name] = Binding(binding.value, binding.node, valid, constants)
+    scope.vars = joined
+    scope.exit = Exit(rest | into)
+    if rest & ~into:
+        assert code is not None
+        found = t.emit(Eq, lhs=code, rhs=t.constant(way, int32))
+        scope.exit.code = t.emit(Select, cond=found, lhs=t.constant(into, int32), rhs=code)
+    else:
+        scope.vars = narrowed(joined, into)
 
 
 def narrowed(variables: dict[str, Binding], ways: int) -> dict[str, Binding]:
@@ -178,7 +210,8 @@ def merge_sides(t: Translator, cond: Value, then: Side, orelse: Side, live: Name
         if a is b and a is not None:
             merged[name] = a
         elif name in live:
-            merged[name] = _merge_binding(merge, a, b, then.exit.ways, orelse.exit.ways)
+            needed = ANY if name == RETURN_VALUE else ANY & ~RETURN
+            merged[name] = _merge_binding(merge, a, b, then.exit.ways, orelse.exit.ways, needed)
             merged[name].constants = _constants((a, then.exit.ways), (b, orelse.exit.ways))
             new.append(name)
     ways = then.exit.ways | orelse.exit.ways
@@ -208,8 +241,13 @@ def _constants(*sides: tuple[Binding | None, int]) -> dict[int, Val]:
     return out
 
 
-def _merge_binding(merge: Merge, a: Binding | None, b: Binding | None, ways_a: int, ways_b: int) -> Binding:
-    """The variable after a merge: valid on the ways on which every side that can take them has it."""
+def _merge_binding(
+    merge: Merge, a: Binding | None, b: Binding | None, ways_a: int, ways_b: int, needed: int
+) -> Binding:
+    """The variable after a merge: valid on the ways on which every side that can take them has it.
+
+    `needed`: the ways on which a variable of two forms is a conflict.
+    """
     has_a, has_b = _valid(a) & ways_a, _valid(b) & ways_b
     node = (a or b).node  # type: ignore[union-attr]
     if has_a and has_b:
@@ -219,7 +257,7 @@ def _merge_binding(merge: Merge, a: Binding | None, b: Binding | None, ways_a: i
             return Binding(merge.join(a.value, b.value), node, _merged_valid(has_a, has_b, ways_a, ways_b))
         except Mismatch:
             del merge.pairs[attempt:]
-            if has_a & has_b:
+            if has_a & has_b & needed:
                 return Binding(Conflict(a.value, a.node, b.value, b.node), node)
             # They are needed on different ways: keep the one that the next statement sees.
             has_a, has_b = (has_a, 0) if has_a & FALL else (0, has_b)

@@ -51,9 +51,14 @@ class Carried:
             params = [block.add_param(leaf.type, n) for leaf in leaves(self.init[n])]
             t.scope.vars[n] = Binding(rebuild(self.init[n], iter(params)), self.nodes[n])
 
-    def at_end(self, t: Translator, ways: int) -> list[Value]:
-        """Their values at the end of the body, where it is left one of `ways`; TileTypeError where a type changed."""
+    def at_end(self, t: Translator, ways: int, last: int = 0) -> list[Value]:
+        """Their values at the end of the body, where it is left one of `ways`; TileTypeError where a type changed.
+
+        On the ways `last` the loop ends, with the same values: a constant of `ways` alone is none there.
+        """
         end = narrowed(t.scope.vars, ways)
+        if last:
+            end |= {n: b for n, b in narrowed(t.scope.vars, ways | last).items() if is_usable(b)}
         out: list[Value] = []
         for n in self.names:
             binding = end.get(n) or Binding(MaybeUnbound(self.nodes[n]), self.nodes[n])

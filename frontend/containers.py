@@ -62,7 +62,7 @@ def evaluated_once(t: Translator, target: ast.Subscript) -> Iterator[ast.Subscri
             yield made
     finally:
         for name in hidden:
-            del t.scope.vars[name]
+            t.scope.vars.pop(name, None)  # an index that is refused has bound none
 
 
 def _place(container: Val, index: Val) -> int | None:

@@ -112,7 +112,7 @@ def jumps(stmts: Sequence[ast.stmt], in_loop: bool = False) -> int:
         elif isinstance(node, ast.If):
             mask |= jumps(node.body, in_loop) | jumps(node.orelse, in_loop)
         elif isinstance(node, (ast.While, ast.For)):
-            mask |= jumps(node.body, True)
+            mask |= jumps(node.body, True) | jumps(node.orelse, in_loop)
         elif isinstance(node, ast.With):
             mask |= jumps(node.body, in_loop)
     return mask
@@ -172,7 +172,7 @@ class Flow:
                 then = self._list(body, out, at_break, at_continue)
                 return read_names(test) | then | self._list(orelse, out, at_break, at_continue)
             case ast.While() | ast.For():
-                return self._loop(node, out)
+                return self._loop(node, out, self._list(node.orelse, out, at_break, at_continue))
             case ast.With(items=items, body=body):
                 inside = self._list(body, out, at_break, at_continue)
                 bound = frozenset().union(*(target_names(i.optional_vars) for i in items if i.optional_vars))
@@ -181,20 +181,23 @@ class Flow:
                 return (out - {name}) | read_names(node)
         return out | read_names(node)
 
-    def _loop(self, node: ast.While | ast.For, out: Names) -> Names:
-        """The names live before a loop. One visit of the body records them: what is live at its head follows from the
-        body's summary, so that nested loops cost no more than others."""
+    def _loop(self, node: ast.While | ast.For, out: Names, otherwise: Names) -> Names:
+        """The names live before a loop; `otherwise`: those live before its `else`.
+
+        One visit of the body records them: what is live at its head follows from the body's summary, so that nested
+        loops cost no more than others.
+        """
         variable = target_names(node.target) if isinstance(node, ast.For) else EMPTY
         own, passed = self._summary(node)
         if isinstance(node, ast.For):
-            head = out | (own - variable)
+            head = out | otherwise | (own - variable)
             before = head | read_names(node.iter)
         else:
             forever = isinstance(node.test, ast.Constant) and bool(node.test.value)
-            before = head = read_names(node.test) | (EMPTY if forever else out) | own | (out & passed)
+            before = head = read_names(node.test) | (EMPTY if forever else otherwise) | own | (out & passed)
         if not self._summing:
-            self.assigned[node] = assigned_names(node.body) | variable
-            self.changed[node] = changed_names(node.body)
+            self.assigned[node] = assigned_names(node.body + node.orelse) | variable
+            self.changed[node] = changed_names(node.body + node.orelse)
             self.head[node] = head
             self._list(node.body, head, out, head)
         return before

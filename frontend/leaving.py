@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from tilewright.frontend.branches import Side, constant_on, merge_sides, narrowed, side_of
+from tilewright.frontend.branches import constant_on, lead, merge_sides, narrowed, run, side_of
 from tilewright.frontend.carried import Carried, give_hint, is_usable
-from tilewright.frontend.flow import BREAK, CONTINUE, FALL, RETURN, read_names
+from tilewright.frontend.flow import BREAK, CONTINUE, FALL, RETURN, jumps, read_names
 from tilewright.frontend.scopes import RETURN_VALUE, Binding, Exit
 from tilewright.frontend.structure import NOTHING, leaves, made_by, rebuild
 from tilewright.frontend.translator import Translator
@@ -18,19 +18,32 @@ from tilewright.tileir.ops.arith import Eq, Or, Select
 from tilewright.tileir.ops.control import Condition, While, Yield
 
 
-def while_condition(t: Translator, node: ast.stmt, cond: bool | Value, iteration: Callable[[], None]) -> None:
-    """`if cond: iteration() else: break`."""
-    scope = t.scope
+def while_condition(
+    t: Translator, node: ast.While | ast.For, cond: bool | Value, iteration: Callable[[], None]
+) -> None:
+    """`if cond: iteration() else: break`, where the loop's own `else` stands before the break."""
     if cond is True:
         iteration()
         return
+
+    def leave() -> None:
+        check_otherwise(t, node)
+        run(t, node.orelse)
+        lead(t, FALL, BREAK)
+
     if cond is False:
-        scope.exit = Exit(BREAK)
+        leave()
         return
-    flow = scope.source.flow
-    leaving = Side(Block(), dict(scope.vars), Exit(BREAK))
-    going = side_of(t, iteration)
+    flow = t.scope.source.flow
+    leaving, going = side_of(t, leave), side_of(t, iteration)
     merge_sides(t, cond, going, leaving, flow.head[node] | flow.after[node] | flow.tail[node])
+
+
+def check_otherwise(t: Translator, node: ast.While | ast.For) -> None:
+    """TileSyntaxError for a jump in a loop's `else`, which would be one of the loop around."""
+    if jumps(node.orelse) & (BREAK | CONTINUE):
+        raise TileSyntaxError("break and continue are not possible in the else of a loop that may break itself",
+                              t.span(node.orelse[0]), hints=["set a flag there, and test it after the loop"])
 
 
 def endless(t: Translator, node: ast.stmt) -> TileSyntaxError:
@@ -65,7 +78,8 @@ def leaving_loop(t: Translator, node: ast.While | ast.For, carried: Carried, bod
         again = ways & (FALL | CONTINUE)
         # Where no way leads to another iteration, the values are those that the breaks leave behind.
         kept = again or ways & BREAK
-        values = carried.at_end(t, kept) if kept else list(head.params)
+        values = carried.at_end(t, kept, ways & BREAK) if kept else list(head.params)
+        handed = narrowed(scope.vars, kept | ways & BREAK)
         extra = _new_names(t, node, carried, ways)
         values += [leaf for v in extra.values() for leaf in leaves(v.value)]
         if code is not None:
@@ -80,7 +94,7 @@ def leaving_loop(t: Translator, node: ast.While | ast.For, carried: Carried, bod
     results = iter(op.results)
     carried.leave(t, results, end)
     for name in carried.names:
-        scope.vars[name].valid = _after_loop(end[name].valid if name in end else 0)
+        scope.vars[name].valid = _after_loop(end[name].valid if name in handed and is_usable(handed[name]) else 0)
     for name, binding in extra.items():
         scope.vars[name] = Binding(rebuild(binding.value, results), binding.node, _after_loop(binding.valid))
         give_hint(scope.vars[name].value, name)

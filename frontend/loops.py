@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 
 from tilewright.frontend.assign import assign
-from tilewright.frontend.branches import run
+from tilewright.frontend.branches import lead, run, where_falling
 from tilewright.frontend.calls.math import negate
 from tilewright.frontend.carried import Carried
 from tilewright.frontend.dispatch import statement
@@ -21,7 +21,7 @@ from tilewright.frontend.flow import (
     root_name,
     target_names,
 )
-from tilewright.frontend.leaving import endless, leaving_loop, while_condition
+from tilewright.frontend.leaving import check_otherwise, endless, leaving_loop, while_condition
 from tilewright.frontend.promotion import typed
 from tilewright.frontend.scopes import Binding, Exit, Scope
 from tilewright.frontend.static import static_items
@@ -44,9 +44,6 @@ Item = Callable[[Translator, Value], Val]
 
 @statement(ast.For)
 def for_statement(t: Translator, node: ast.For) -> None:
-    if node.orelse:
-        raise TileSyntaxError("else after a for loop is not possible in a kernel", t.span(node.orelse[0]),
-                              hints=["set a flag before the break and test it after the loop"])
     items: Sequence[Val] | None = static_items(t, node.iter)
     iterable = t.expr(node.iter) if items is None else items
     if isinstance(iterable, Keywords):
@@ -63,7 +60,11 @@ def for_statement(t: Translator, node: ast.For) -> None:
     if iterable.down:  # counted up from -start to -stop, so that an executor knows loops of one direction only
         bounds = [negate(t, v) for v in bounds]
     item: Item = negate if iterable.down else lambda t, i: i
-    (_leaving_for if jumps(node.body) & (BREAK | RETURN) else _counted_for)(t, node, item, *bounds)
+    if jumps(node.body) & (BREAK | RETURN):
+        _leaving_for(t, node, item, *bounds)
+    else:
+        _counted_for(t, node, item, *bounds)
+        run(t, node.orelse)
 
 
 _MOST_REPEATED = 64
@@ -153,32 +154,27 @@ def _leaving_for(t: Translator, node: ast.For, item: Item, lower: Value, upper: 
 
 
 def unroll(t: Translator, node: ast.For, items: Sequence[Val]) -> None:
-    """A loop over a tuple or `ct.static_iter`: the body once per item, as far as constants let it go."""
-    t.scope.loops.append("static")
+    """A loop over a tuple or `ct.static_iter`: the body once per item, as far as control comes to it."""
+    scope, flow = t.scope, t.scope.source.flow
+    live = flow.head[node] | flow.after[node] | flow.tail[node]
+    scope.loops.append("static")
     loop = Iterated(tuple(items), items)
     t.iterated.append(loop)
-    for place, item in enumerate(loop.items):
-        loop.at = place
-        assign(t, node.target, item)
+
+    def iteration() -> None:
+        assign(t, node.target, loop.items[loop.at])
         run(t, node.body)
-        left, t.scope.exit = t.scope.exit.ways, Exit()
-        if left == RETURN:
-            t.scope.exit = Exit(RETURN)
-        elif left not in (FALL, BREAK, CONTINUE):
-            raise _jump_of_the_run(t, node)
-        if left & (BREAK | RETURN):
-            break
+        lead(t, CONTINUE, FALL)
+
+    for place in range(len(loop.items)):
+        loop.at = place
+        where_falling(t, iteration, live)
     t.iterated.pop()
-    t.scope.loops.pop()
-
-
-def _jump_of_the_run(t: Translator, node: ast.For) -> TileSyntaxError:
-    kind = next(n for n in ast.walk(node) if isinstance(n, (ast.Break, ast.Continue, ast.Return)))
-    word = type(kind).__name__.lower()
-    return TileSyntaxError(
-        f"{word} in a loop that is repeated for each item must hang on a constant, not on what only the run knows",
-        t.span(kind), hints=["put what follows under an if; a loop over range(...) whose variable is no index of a "
-                             "list or tuple can break and continue"])
+    scope.loops.pop()
+    if node.orelse:
+        check_otherwise(t, node)
+        where_falling(t, lambda: run(t, node.orelse), live)
+    lead(t, BREAK, FALL)
 
 
 # -- while -------------------------------------------------------------------------------------------------------------
@@ -186,9 +182,6 @@ def _jump_of_the_run(t: Translator, node: ast.For) -> TileSyntaxError:
 
 @statement(ast.While)
 def while_statement(t: Translator, node: ast.While) -> None:
-    if node.orelse:
-        raise TileSyntaxError("else after a while loop is not possible in a kernel", t.span(node.orelse[0]),
-                              hints=["set a flag before the break and test it after the loop"])
     t.scope.loops.append("while")
     if jumps(node.body) & (BREAK | RETURN) or isinstance(node.test, ast.Constant):
 
@@ -197,9 +190,11 @@ def while_statement(t: Translator, node: ast.While) -> None:
             while_condition(t, node, cond, lambda: run(t, node.body))
 
         leaving_loop(t, node, Carried(t, node), body)
+        t.scope.loops.pop()
     else:
         _plain_while(t, node)
-    t.scope.loops.pop()
+        t.scope.loops.pop()
+        run(t, node.orelse)
 
 
 def _plain_while(t: Translator, node: ast.While) -> None:

@@ -1,4 +1,4 @@
-"""else after a for loop."""
+"""break in the else of a loop that may break itself."""
 
 import numpy as np
 
@@ -7,10 +7,13 @@ import tilewright as ct
 
 @ct.tile_kernel
 def kernel(x):
-    for i in range(4):
-        ct.store(x, (i,), 1.0)
-    else:
-        ct.store(x, (0,), 2.0)
+    for j in range(ct.num_blocks(1)):
+        for i in range(4):
+            if ct.bid(0) > i:
+                break
+        else:
+            break
+        ct.store(x, (j,), 1.0)
 
 
 def main() -> None:
