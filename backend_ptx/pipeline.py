@@ -42,9 +42,11 @@ from tilewright.tileir.passes.count_before_adding import count_before_adding
 from tilewright.tileir.passes.join_bounds import join_bounds
 from tilewright.tileir.passes.join_loops import join_loops
 from tilewright.tileir.passes.manager import Observer, Order, Pass, PassManager
+from tilewright.tileir.passes.shorten_exponentials import shorten_exponentials
 from tilewright.tileir.passes.widen_reductions import widen_reductions
 
 PIPELINE: Final[tuple[Pass[Compilation], ...]] = (
+    shorten_exponentials,
     scale_operands,
     count_before_adding,
     widen_reductions,
@@ -86,6 +88,8 @@ EXTRAS: Final = (join_bounds, split_stores, load_before_loops)
 
 # (earlier, later, reason). A pass that is not in the pipeline constrains nothing.
 ORDER: Final[tuple[Order[Compilation], ...]] = (
+    (shorten_exponentials, form_clusters, "it knows the uses of what CTAs keep, not of what they exchange"),
+    (shorten_exponentials, share_reciprocals, "it knows divisions"),
     (scale_operands, form_clusters, "CTAs share the operands of the multiply that it makes"),
     (count_before_adding, loop_over_blocks, "CTAs loop over blocks that only count"),
     (widen_reductions, form_clusters, "CTAs exchange elements of at least 32 bits"),
@@ -94,19 +98,16 @@ ORDER: Final[tuple[Order[Compilation], ...]] = (
     (order_blocks, loop_over_blocks, "it leaves to it the order of blocks with fewer and fewer iterations"),
     (split_loops, join_bounds, "a comparison with a minimum does not show where a mask begins"),
     (split_loops, join_loops, "only a loop that is alone in another one is joined with it"),
-    (join_bounds, assign_layouts, "it makes tiles, which need layouts"),
-    (join_loops, assign_layouts, "it makes tiles, which need layouts"),
+    *((step, assign_layouts, "it makes tiles, which need layouts") for step in (
+        join_bounds, join_loops, share_reciprocals, mask_paddings, widen_reductions)),
     (split_loops, form_clusters, "all CTAs of a cluster run the same iterations of each part of a loop"),
-    (share_reciprocals, assign_layouts, "it makes tiles, which need layouts"),
     (form_clusters, mask_paddings, "its tiles are the sub-tiles of each CTA"),
     (form_clusters, select_instructions, "the sub-tile of each CTA decides the instruction of a multiply"),
     (select_instructions, loop_over_blocks, "the matrix unit decides whether a producer fills rings"),
     (loop_over_blocks, choose_warps, "where CTAs loop over blocks, two teams of warps may run them in turns"),
     (loop_over_blocks, split_stores, "stores of one block wait for those of the block before"),
-    (mask_paddings, assign_layouts, "it makes tiles, which need layouts"),
     (mask_paddings, pipeline_loops, "a load that pads with zeros can be prefetched"),
     (widen_reductions, choose_warps, "the 32-bit copies count as tiles"),
-    (widen_reductions, assign_layouts, "it makes tiles, which need layouts"),
     (select_instructions, choose_warps, "the number of warps depends on the matrix unit"),
     (select_instructions, assign_layouts, "an instruction says how threads hold its operands"),
     (lower_conversions, split_mmas, "fragments of operands are loaded from the buffers that it allocates"),
@@ -121,7 +122,8 @@ ORDER: Final[tuple[Order[Compilation], ...]] = (
     (relieve_pressure, spill_tiles, "tiles that are loaded late take no registers"),
     (pipeline_loops, spill_tiles, "what a ring prefetches stays in registers"),
     (spill_tiles, lower_conversions, "tiles are live across the conversions"),
-    (spill_tiles, plan_shared_memory, "it allocates buffers"),
+    *((step, plan_shared_memory, "it allocates buffers") for step in (
+        spill_tiles, split_stores, elect_thread_for_atomics, share_gathered, share_elements)),
     (split_reductions, pipeline_loops, "conversions that it inserts need shared memory beside the rings"),
     (hoist_conversions, pipeline_loops, "a ring replaces conversions of loaded values only"),
     (assign_layouts, pipeline_loops, "layouts say which loads other threads read"),
@@ -131,7 +133,6 @@ ORDER: Final[tuple[Order[Compilation], ...]] = (
     (wait_for_mmas, split_stores, "sub-tiles are cut from what a wait gives, which the MMAs no longer write"),
     (hoist_conversions, split_stores, "the conversions left before stores are those to split"),
     (split_stores, pipeline_loops, "rings use the shared memory that it saves"),
-    (split_stores, plan_shared_memory, "it allocates buffers"),
     (split_stores, load_before_loops, "what it loads sub-tile by sub-tile stays beside the store"),
     (load_before_loops, pipeline_loops, "what is live beside a loop decides how many slots its rings get"),
     (insert_barriers, ping_pong_warpgroups, "only warpgroups without another barrier in the loop may ping-pong"),
@@ -141,13 +142,10 @@ ORDER: Final[tuple[Order[Compilation], ...]] = (
     (assign_layouts, make_folds_warp_local, "layouts say which folds cross warps"),
     (make_folds_warp_local, lower_conversions, "it inserts conversions"),
     (assign_layouts, elect_thread_for_atomics, "layouts say which threads hold copies"),
-    (elect_thread_for_atomics, plan_shared_memory, "it allocates buffers"),
     (assign_layouts, share_elements, "layouts say which threads hold what"),
     (assign_layouts, share_gathered, "layouts say which threads hold what"),
     (share_gathered, lower_conversions, "it inserts conversions"),
-    (share_gathered, plan_shared_memory, "it allocates buffers"),
     (share_elements, pipeline_loops, "its buffers take shared memory from the rings"),
-    (share_elements, plan_shared_memory, "it allocates buffers"),
     (lower_conversions, plan_shared_memory, "it allocates the buffers"),
     (insert_barriers, pack_blocks, "blocks of a CTA have no barriers"),
     (pack_blocks, await_grids, "a wait for grids counts as output, and blocks that print have CTAs of their own"),

@@ -11,7 +11,7 @@ from tilewright.tileir.core import Op, Value
 from tilewright.tileir.dtypes import float32
 from tilewright.tileir.enums import RoundingMode
 from tilewright.tileir.ops.arith import Div
-from tilewright.tileir.ops.math import Exp, Sqrt, Tanh
+from tilewright.tileir.ops.math import Exp, Form, Sqrt, Tanh
 from tilewright.tileir.plan import Decision
 
 EXACT, DEFAULT, FAST = "exact", "default", "fast"
@@ -33,6 +33,8 @@ def options(mode: str, kind: type[Op], fields: dict[str, Any]) -> dict[str, Any]
 
 def _exact(kind: type[Op], fields: dict[str, Any]) -> dict[str, Any]:
     out = {name: value for name, value in fields.items() if name != "ftz"}
+    if "form" in kind.fields:
+        out["form"] = Form.ACCURATE
     if out.get("rounding") in (RoundingMode.APPROX, RoundingMode.FULL):
         out["rounding"] = _IEEE_FOR[kind]
     return out

@@ -11,6 +11,9 @@ from tilewright.backend_ptx.lower.registry import elementwise
 from tilewright.backend_ptx.mathlib import emit
 from tilewright.tileir.ops import math as ops
 
+# The library has short forms by names that end in these.
+_FORMS: dict[object, str] = {ops.Form.RELATIVE: "_relative", ops.Form.FLUSHED: "_flushed"}
+
 
 @elementwise(ops.Neg)
 def neg(b: Builder, op: ops.Neg, x: Val) -> Val:
@@ -78,4 +81,5 @@ def sqrt(b: Builder, op: ops.Sqrt, x: Val) -> Val:
 )
 def function(b: Builder, op: ops.FloatUnary, x: Val) -> Val:
     options = op.attributes
-    return emit(b, op.opcode, x, mode=options.get("rounding"), ftz=options.get("ftz", False))
+    name = op.opcode + _FORMS.get(options.get("form"), "")
+    return emit(b, name, x, mode=options.get("rounding"), ftz=options.get("ftz", False))

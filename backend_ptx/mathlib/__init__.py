@@ -56,12 +56,7 @@ def _function(b: Builder, name: str, elem: str, mode: RoundingMode | None, ftz: 
 
 def _formula(name: str, elem: str, mode: RoundingMode | None, ftz: bool) -> functions.Formula:
     """A mode, or flushing, that a function has no form of means the accurate one."""
-    if elem == "double":
-        return functions.FULL64[name]
-    if elem == "half" and name in functions.HALF:
-        return functions.HALF[name]
-    if mode is RoundingMode.APPROX and name in functions.APPROX32:
-        return functions.APPROX32[name]
-    if ftz and name in functions.FLUSHED32:
-        return functions.FLUSHED32[name]
-    return functions.FULL32[name]
+    tables = [functions.FULL64] if elem == "double" else [
+        functions.NARROW.get(elem, {}), functions.APPROX32 if mode is RoundingMode.APPROX else {},
+        functions.FLUSHED32 if ftz else {}, functions.FULL32]
+    return next(table[name] for table in tables if name in table)

@@ -20,7 +20,8 @@ def exp(x: Any, /, *, rounding_mode: RoundingMode | None = None) -> Tile:
 
     Operands: a tile or number. Floats keep their dtype, integers and bools become float32.
     Result: a tile of the same shape; a number gives a constant, with the value that Python's `math` has.
-    Options: `rounding_mode` FULL (default), or for float32 APPROX, the hardware's approximation.
+    Options: `rounding_mode` FULL, or for float32 APPROX, the hardware's approximation. Without one a result that is
+        only summed, or rounded to few bits, has the accuracy that these uses show.
     Errors: TileTypeError for a restricted float dtype.
 
     Example:

@@ -17,6 +17,7 @@ class Shown(NamedTuple):
 
 
 SHOWN = {
+    "shorten_exponentials": Shown("shares", ctas=2),
     "scale_operands": Shown("block_scaled"),
     "count_before_adding": Shown("counted_bytes"),
     "widen_reductions": Shown("reduce_axes"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import math
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -66,16 +67,33 @@ class Not(Unary, opcode="not", speculatable=True):
     takes = BITS
 
 
+class Form(enum.Enum):
+    """How a GPU computes an exponential of float32. Interpreters compute all alike.
+
+    - `USES`: as its uses tolerate (`tileir/analysis/tolerances.py`): the default
+    - `ACCURATE`: within 2 ulp, whatever they tolerate
+    - `RELATIVE`: within 64 ulp
+    - `FLUSHED`: within 64 ulp, and zero below 2**-126
+    """
+
+    USES = "uses"
+    ACCURATE = "accurate"
+    RELATIVE = "relative"
+    FLUSHED = "flushed"
+
+
 class Exp(FloatUnary, opcode="exp", on_number=math.exp):
     """e ** src. `rounding` is FULL (accurate) or APPROX (hardware approximation, float32)."""
 
     rounding: RoundingMode = attribute(default=RoundingMode.FULL, enum=RoundingMode)
+    form: Form = attribute(default=Form.USES, enum=Form)
 
 
 class Exp2(FloatUnary, opcode="exp2", on_number=lambda x: 2.0**x):
     """2 ** src."""
 
     ftz: bool = attribute(default=False)
+    form: Form = attribute(default=Form.USES, enum=Form)
 
 
 class Log(FloatUnary, opcode="log", on_number=math.log):

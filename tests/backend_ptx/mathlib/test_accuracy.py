@@ -98,6 +98,19 @@ def test_function(name: str) -> None:
     check(got, reference(name, x), bound, (x,))
 
 
+@pytest.mark.parametrize("name", ["exp_relative", "exp_flushed", "exp2_flushed"])
+def test_short_forms(name: str) -> None:
+    """Within 64 ulp, and those that flush zero below 2**-126."""
+    x = samples()
+    with approximations_off(2):
+        got = run(name, x)
+    exact = reference(name.split("_")[0], x)
+    if "flushed" in name:
+        assert not got[exact < 2.0**-126].any()
+        exact[exact < 2.0**-126] = 0
+    check(got, exact, 64, (x,))
+
+
 @pytest.mark.parametrize("name", PAIRS)
 def test_pairs(name: str) -> None:
     x, y = pairs()
@@ -107,8 +120,8 @@ def test_pairs(name: str) -> None:
     check(got, reference(name, x, y), bound, (x, y))
 
 
-@pytest.mark.parametrize("name", ["exp", "log2", "sin", "tan", "tanh", "rsqrt", "erf", "erfc", "log1p", "expm1", "asin",
-                                  "acos", "atan", "asinh", "acosh", "atanh", "sigmoid"])
+@pytest.mark.parametrize("name", ["exp", "exp2", "log2", "sin", "tan", "tanh", "rsqrt", "erf", "erfc", "log1p", "expm1",
+                                  "asin", "acos", "atan", "asinh", "acosh", "atanh", "sigmoid"])
 def test_half_is_rounded_once(name: str) -> None:
     x = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
     with np.errstate(all="ignore"):

@@ -1,0 +1,159 @@
+"""Which exponentials are short: those whose uses round them to few bits or sum them, and none that a use shows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+from tilewright.tileir.analysis.float_ranges import float_range
+from tilewright.tileir.analysis.unit import Unit
+from tilewright.tileir.core import Function
+from tilewright.tileir.ops.math import Exp, Exp2, Form
+from tilewright.tileir.parser import parse
+from tilewright.tileir.passes.shorten_exponentials import shorten_exponentials
+
+APPROX, FULL, RZ = tw.RoundingMode.APPROX, tw.RoundingMode.FULL, tw.RoundingMode.RZ
+half, wide = tw.float16, tw.float32
+N = 64
+
+
+def maximum(t):
+    return tw.max(t, axis=1, keepdims=True)
+
+
+def total(t):
+    return tw.sum(t, axis=1, keepdims=True)
+
+
+def shifted(t):
+    return tw.exp(t - maximum(t))
+
+
+def share(t):
+    e = shifted(t)
+    return e / total(e)
+
+
+def reciprocal(t):
+    e = shifted(t)
+    return (e * (1.0 / total(e))).astype(half)
+
+
+def unshifted(t):
+    e = tw.exp(t)
+    return (e / total(e)).astype(half)
+
+
+def carried_sum(t):
+    acc = tw.zeros((2, N), wide)
+    for _ in range(tw.num_blocks(0)):
+        acc = acc + tw.exp(t)
+        t = t * 0.5
+    return acc.astype(half)
+
+
+def carried_product(t):
+    acc = tw.ones((2, N), wide)
+    for _ in range(tw.num_blocks(0)):
+        acc = acc * tw.exp(t)
+    return acc.astype(half)
+
+
+def online(t):
+    top, acc = tw.full((2, 1), -math.inf, wide), tw.zeros((2, 1), wide)
+    for _ in range(tw.num_blocks(0)):
+        higher = tw.maximum(top, maximum(t))
+        acc = acc * tw.exp(top - higher) + total(tw.exp(t - higher))
+        top, t = higher, t * 0.5
+    return acc
+
+
+def branch(t):
+    if tw.bid(0) > 0:
+        e = tw.exp(t)
+    else:
+        e = t
+    return e.astype(tw.bfloat16)
+
+
+CASES: dict[str, tuple[Callable[[Any], Any], list[str]]] = {
+    # uses that hide errors
+    "rounded": (lambda t: tw.exp(t).astype(half), ["flushed"]),
+    "rounded to bfloat16": (lambda t: tw.exp2(t).astype(tw.bfloat16), ["flushed"]),
+    "summed": (lambda t: total(tw.exp(t)), ["flushed"]),
+    "summed and rounded": (share, ["uses"]),
+    "a share": (lambda t: share(t).astype(half), ["flushed"]),
+    "by a reciprocal": (reciprocal, ["flushed"]),
+    "moved": (lambda t: tw.where(t > 0, -tw.exp(t), 0.0).reshape((N, 2)).transpose().astype(half), ["flushed"]),
+    "in a branch": (branch, ["flushed"]),
+    "online": (online, ["uses", "flushed"]),
+    # what flushing would show, but not relative errors
+    "a factor from memory": (lambda t: (tw.exp(t) * t).astype(half), ["relative"]),
+    "a great factor": (lambda t: (tw.exp2(t) * 1e30).astype(half), ["uses"]),
+    "a small factor": (lambda t: (tw.exp2(t) * 1.25).astype(half), ["flushed"]),
+    "a divisor": (lambda t: (t / tw.exp(t)).astype(half), ["relative"]),
+    "silu": (lambda t: (t / (1.0 + tw.exp(-t))).astype(half), ["flushed"]),
+    "a share of what may be small": (unshifted, ["relative"]),
+    # uses that show errors
+    "stored": (tw.exp, ["uses"]),
+    "summed with few": (lambda t: tw.sum(tw.exp(t), axis=0), ["uses"]),
+    "a difference": (lambda t: (tw.exp(t) - 1.0).astype(half), ["uses"]),
+    "a sum with any number": (lambda t: (tw.exp(t) + t).astype(half), ["uses"]),
+    "compared": (lambda t: (tw.exp(t) < 0.5).astype(half), ["uses"]),
+    "in the exponent": (lambda t: tw.exp(tw.exp(t)).astype(half), ["uses", "flushed"]),
+    "cut": (lambda t: tw.astype(tw.exp(t), half, rounding_mode=RZ), ["uses"]),
+    "added to what a loop carries": (carried_sum, ["uses"]),  # which may be negative, for all that ranges know
+    "multiplied up": (carried_product, ["uses"]),
+    # what the user has said
+    "accurate": (lambda t: tw.exp(t, rounding_mode=FULL).astype(half), ["accurate"]),
+    "approximate": (lambda t: tw.exp(t, rounding_mode=APPROX).astype(half), ["uses"]),
+    "flushing": (lambda t: tw.exp2(t, flush_to_zero=True).astype(half), ["uses"]),
+    "float64": (lambda t: tw.exp(t.astype(tw.float64)).astype(half), ["uses"]),
+}
+
+
+def shortened(function: Callable[[Any], Any], mode: str = "default") -> Function:
+    """The kernel that stores what a function makes of a tile, after the pass."""
+
+    @tw.tile_kernel(math=mode)
+    def kernel(x, out):
+        tw.store(out, 0, tw.reshape(function(tw.load(x, (0, 0), (2, N))), (-1,)))
+
+    f = parse(kernel.ir(np.zeros((2, N), np.float32), np.zeros(2 * N, np.float32)))
+    shorten_exponentials(Unit(f))
+    return f
+
+
+def forms(f: Function) -> list[str]:
+    return [op.form.value for op in f.walk() if isinstance(op, (Exp, Exp2))]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_forms(name: str) -> None:
+    function, want = CASES[name]
+    assert forms(shortened(function)) == want
+
+
+def test_exact_kernels_have_none() -> None:
+    assert forms(shortened(CASES["rounded"][0], "exact")) == [Form.ACCURATE.value]
+
+
+def test_decisions_say_why() -> None:
+    [made] = shortened(lambda t: share(t).astype(half)).decisions
+    assert (made.name, made.value) == ("exp", "within 64 ulp, zero below 2**-126")
+    assert made.reason == "it is only summed and rounded to float16"
+
+
+def test_ranges() -> None:
+    """Of what the quotients above are made of; a power of any number has no upper end."""
+    f = shortened(share)
+    shown = "sub", "exp", "reduce_sum", "div"
+    found = {op.opcode: float_range(op.results[0]) for op in f.walk() if op.opcode in shown}
+    assert found == {"sub": (-math.inf, 0), "exp": (0, 1), "reduce_sum": (1, math.inf), "div": (0, 1)}
+    other = shortened(lambda t: tw.exp(t - maximum(t * 2.0)))
+    assert [float_range(op.results[0]).high for op in other.walk() if op.opcode in ("sub", "exp")] == [math.inf] * 2

@@ -1,0 +1,145 @@
+"""Between which numbers the elements of a float tile lie, as far as the ops that compute it show.
+
+    %e = exp(x - max(x))          // 0 to 1
+    %s = reduce_sum(%e)           // 1 to infinity: the element of the maximum is 1
+    %r = 1.0 / %s                 // 0 to 1
+
+A NaN lies in every range: what is computed from one is one. Roundings keep ranges whose ends are no roundings
+themselves; that is why ends are only carried through ops that round to nearest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from tilewright.tileir.core import Op, Value
+from tilewright.tileir.enums import RoundingMode
+from tilewright.tileir.ops import arith, shape
+from tilewright.tileir.ops import math as functions
+from tilewright.tileir.ops.reduce import ReduceMax, ReduceSum
+from tilewright.tileir.rules import RuleTable
+
+
+class FloatRange(NamedTuple):
+    """The least and the greatest number that an element can be."""
+
+    low: float = -math.inf
+    high: float = math.inf
+
+    @property
+    def positive(self) -> bool:
+        """Whether no element is below zero."""
+        return self.low >= 0
+
+    @property
+    def magnitude(self) -> float:
+        """The greatest absolute value."""
+        return max(abs(self.low), abs(self.high))
+
+
+ANY = FloatRange()
+NOT_NEGATIVE = FloatRange(0.0)
+
+_RULES: RuleTable[Callable[[Any], FloatRange]] = RuleTable("range of floats")
+
+
+def float_range(value: Value) -> FloatRange:
+    """The range of a float tile; ANY for what comes from memory, and for what loops and branches carry."""
+    op = value.op
+    rule = None if op is None else _RULES.of(op)
+    return ANY if rule is None else rule(op)
+
+
+@_RULES.register(arith.Constant)
+def _constant(op: arith.Constant) -> FloatRange:
+    return FloatRange(op.value, op.value) if op.value == op.value else ANY
+
+
+@_RULES.register(shape.Broadcast, shape.Reshape, shape.Permute, shape.Extract, ReduceMax, functions.StopGradient)
+def _elements(op: Any) -> FloatRange:
+    return float_range(op.src)
+
+
+@_RULES.register(arith.Select, shape.Cat)
+def _either(op: Any) -> FloatRange:
+    one, other = float_range(op.lhs), float_range(op.rhs)
+    return FloatRange(min(one.low, other.low), max(one.high, other.high))
+
+
+@_RULES.register(functions.Exp, functions.Exp2)
+def _power(op: functions.Exp | functions.Exp2) -> FloatRange:
+    return FloatRange(0.0, 1.0) if float_range(op.src).high <= 0 else NOT_NEGATIVE
+
+
+@_RULES.register(functions.Abs)
+def _magnitude(op: functions.Abs) -> FloatRange:
+    return FloatRange(0.0, float_range(op.src).magnitude)
+
+
+@_RULES.register(functions.Sigmoid)
+def _share(op: functions.Sigmoid) -> FloatRange:
+    return FloatRange(0.0, 1.0)
+
+
+@_RULES.register(arith.Add)
+def _sum(op: arith.Add) -> FloatRange:
+    one, other = float_range(op.lhs), float_range(op.rhs)
+    if not (one.positive and other.positive):
+        return ANY
+    return FloatRange(max(one.low, other.low))
+
+
+@_RULES.register(arith.Sub)
+def _difference(op: arith.Sub) -> FloatRange:
+    return FloatRange(high=0.0) if greatest_of(op.lhs, op.rhs) else ANY
+
+
+@_RULES.register(arith.Mul)
+def _product(op: arith.Mul) -> FloatRange:
+    one, other = float_range(op.lhs), float_range(op.rhs)
+    if op.lhs is op.rhs or (one.positive and other.positive):
+        return FloatRange(0.0, 1.0) if max(one.magnitude, other.magnitude) <= 1 else NOT_NEGATIVE
+    return ANY
+
+
+@_RULES.register(arith.Div)
+def _quotient(op: arith.Div) -> FloatRange:
+    one, other = float_range(op.lhs), float_range(op.rhs)
+    if not (one.positive and other.positive) or op.rounding is RoundingMode.APPROX:
+        return ANY
+    return FloatRange(0.0, 1.0) if one.high <= 1 <= other.low else NOT_NEGATIVE
+
+
+@_RULES.register(ReduceSum)
+def _sum_of_elements(op: ReduceSum) -> FloatRange:
+    """Of powers of which one is 1, as its exponent is the difference of the greatest number and itself, at least 1."""
+    power = op.src.op
+    if isinstance(power, (functions.Exp, functions.Exp2)) and isinstance(power.src.op, arith.Sub):
+        difference = power.src.op
+        if (top := greatest_of(difference.lhs, difference.rhs)) is not None and set(top.axes) <= set(op.axes):
+            return FloatRange(1.0)
+    return NOT_NEGATIVE if float_range(op.src).positive else ANY
+
+
+def greatest_of(value: Value, limit: Value) -> ReduceMax | None:
+    """The maximum of the elements of a value that a limit of its shape is, along axes where the limit repeats."""
+    op: Op | None = limit.op
+    while isinstance(op, (shape.Broadcast, shape.Reshape)):
+        op = op.src.op
+    if not isinstance(op, ReduceMax) or op.src is not value:
+        return None
+    kept = tuple(1 if axis in op.axes else n for axis, n in enumerate(value.type.shape))
+    return op if spreads(limit, op.result, kept) else None
+
+
+def spreads(value: Value, reduced: Value, kept: tuple[int, ...]) -> bool:
+    """Whether a value is what was reduced, put back with axes of length 1 and repeated along them."""
+    op = value.op
+    if value is reduced:
+        return value.type.shape == kept or not value.type.shape
+    if value.type.shape == kept and isinstance(op, shape.Reshape):
+        return op.src is reduced
+    return isinstance(op, shape.Broadcast) and (op.src.type.shape == kept or not op.src.type.shape) and (
+        spreads(op.src, reduced, kept))

@@ -1,0 +1,138 @@
+"""What the uses of a value tolerate of the errors of an approximation.
+
+    %p = exp(%x)
+    %h = cast(src=%p, dtype=bf16)         // rounds them away
+    %t = reduce_sum(src=%p, axes=(1))     // its bound has room for them
+    %q = mul(lhs=%p, rhs=%f)              // if the uses of %q tolerate them
+
+Tolerated are relative errors of 64 * eps (eps = 2**-23, that of float32): a 32nd of what rounding to float16 may be
+wrong by, a 256th for bfloat16, and as much as the order of 64 summands makes a sum uncertain. And where it is asked
+for, zero in place of magnitudes below 2**-126, an absolute error. That is nothing beside the least float16 (2**-24);
+beside subnormal bfloat16 it is the flushing that the hardware's own functions do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+from tilewright.tileir.analysis.float_ranges import float_range
+from tilewright.tileir.analysis.unit import Unit
+from tilewright.tileir.carried import carried
+from tilewright.tileir.core import Block, Op, Value
+from tilewright.tileir.enums import RoundingMode
+from tilewright.tileir.ops import arith, control, shape
+from tilewright.tileir.ops import math as functions
+from tilewright.tileir.ops.convert import Cast
+from tilewright.tileir.ops.reduce import ReduceSum
+from tilewright.tileir.rules import RuleTable
+
+SUMMANDS = 64
+"""So many elements a sum must have: then its bound, n * eps, is that of exact elements to within a factor of two."""
+FACTOR = 2.0**24
+"""The greatest factor of an absolute error of 2**-126, which it takes to 2**-102 at most."""
+MANTISSA = 10
+"""Bits behind the point: results of so many hide a relative error of 64 * eps."""
+
+
+class _Errors(NamedTuple):
+    """A value with errors: whether magnitudes below 2**-126 are zero (an absolute error), and whether it has been a
+    factor, so that its relative error would add up with each iteration that multiplies what it carries."""
+
+    value: Value
+    flushed: bool
+    factor: bool
+
+
+class Use(NamedTuple):
+    """What one use makes of errors: `reason`, why it tolerates them, or `passed`, the values that have them, too."""
+
+    reason: str = ""
+    passed: tuple[_Errors, ...] = ()
+
+
+_Rule = Callable[[Any, _Errors, Unit], "Use | None"]
+_RULES: RuleTable[_Rule] = RuleTable("tolerance of errors")
+
+
+def tolerated(value: Value, flushed: bool, unit: Unit) -> list[str] | None:
+    """Why all uses of a float32 value tolerate the errors; None: one does not."""
+    reasons: dict[str, None] = {}
+    work, seen = [_Errors(value, flushed, False)], set[_Errors]()
+    while work:
+        errors = work.pop()
+        if errors in seen:
+            continue
+        seen.add(errors)
+        for op in unit.uses.get(errors.value, ()):
+            rule = _RULES.of(op)
+            use = None if rule is None else rule(op, errors, unit)
+            if use is None:
+                return None
+            work += use.passed
+            if use.reason:
+                reasons[use.reason] = None
+    return list(reasons)
+
+
+@_RULES.register(
+    shape.Broadcast, shape.Reshape, shape.Permute, shape.Extract, shape.Cat, arith.Select, functions.Neg, functions.Abs)
+def _passes(op: Op, errors: _Errors, unit: Unit) -> Use:
+    return Use(passed=(errors._replace(value=op.results[0]),))
+
+
+@_RULES.register(Cast)
+def _rounded(op: Cast, errors: _Errors, unit: Unit) -> Use | None:
+    """A direction makes much of little: of zero and the least number above it."""
+    hides = op.dtype.is_float and op.dtype.mantissa <= MANTISSA and op.rounding is RoundingMode.RN
+    return Use(f"rounded to {op.dtype}") if hides else None
+
+
+@_RULES.register(ReduceSum)
+def _summed(op: ReduceSum, errors: _Errors, unit: Unit) -> Use | None:
+    if op.rounding is not RoundingMode.RN:
+        return None
+    if prod(op.src.type.shape[axis] for axis in op.axes) >= SUMMANDS:
+        return Use("summed")
+    return _passes(op, errors, unit) if float_range(op.src).positive else None
+
+
+@_RULES.register(arith.Add)
+def _added(op: arith.Add, errors: _Errors, unit: Unit) -> Use | None:
+    """Without a difference there is no cancellation. Beside a number that is not small nothing is lost by flushing."""
+    ranges = [float_range(v) for v in op.operands]
+    if not all(r.positive for r in ranges):
+        return None
+    large = max(r.low for r in ranges) >= 1 / FACTOR
+    return Use(passed=(errors._replace(value=op.result, flushed=errors.flushed and not large),))
+
+
+@_RULES.register(arith.Mul)
+def _multiplied(op: arith.Mul, errors: _Errors, unit: Unit) -> Use | None:
+    other = op.rhs if op.lhs is errors.value else op.lhs
+    if errors.flushed and float_range(other).magnitude > FACTOR:
+        return None
+    return Use(passed=(errors._replace(value=op.result, factor=True),))
+
+
+@_RULES.register(arith.Div)
+def _divided(op: arith.Div, errors: _Errors, unit: Unit) -> Use | None:
+    """Zero divides to infinity."""
+    if errors.flushed and (op.rhs is errors.value or float_range(op.rhs).low < 1 / FACTOR):
+        return None
+    return Use(passed=(errors._replace(value=op.result, factor=True),))
+
+
+@_RULES.register(control.Yield, control.Condition)
+def _handed_on(op: Op, errors: _Errors, unit: Unit) -> Use | None:
+    around = unit.parents[unit.homes[op]]
+    return None if around.repeats and errors.factor else _carried(around, errors, unit)
+
+
+@_RULES.register(control.For, control.While, control.If)
+def _carried(op: Op, errors: _Errors, unit: Unit) -> Use:
+    """Results of an op, and parameters of its bodies, that are the value."""
+    groups: Sequence[tuple[Value, ...]] = [group for group in carried(op) if errors.value in group]
+    given = {v: None for group in groups for v in group if v.owner is op or isinstance(v.owner, Block)}
+    return Use(passed=tuple(errors._replace(value=v) for v in given if v.owner is op or v.owner in op.blocks))
