@@ -118,7 +118,7 @@ class DevicePlan:
     """What a launch with arguments of known shapes needs: only addresses, scalars and lists are still open.
 
     Where the CTAs of clusters may share the iterations of a block, `sharing` makes the plan of so many, for launches of
-    so few blocks that most SMs would have none. The first launch of each number makes it, as it knows the arguments.
+    so few blocks that most SMs would have none. The first launch of each number makes it, by its arguments.
     """
 
     __slots__ = ("kernel", "written", "pairs", "_plan", "_tables", "_resident", "_walking", "_sharing", "_shared",
@@ -163,13 +163,22 @@ class DevicePlan:
             ctas //= 2
         return ctas
 
-    def over(self, grid: Grid, arguments: Sequence[Argument]) -> DevicePlan:
-        """The plan of a launch over a grid, which is made if it does not exist."""
+    def is_open(self, grid: Grid, stream: int | None) -> bool:
+        """Whether a launch over a grid has to know its arguments: to make the plan of blocks that several CTAs
+        compute, for which the time is not while the stream is captured."""
+        if self._sharing is None or (ctas := self._ctas(grid)) == 1 or ctas in self._shared:
+            return False
+        from tilewright.backend_ptx.runtime.tables import is_capturing
+
+        return stream is None or not is_capturing(stream)
+
+    def over(self, grid: Grid, arguments: Sequence[Argument], stream: int | None = None) -> DevicePlan:
+        """The plan of a launch over a grid on a stream (None: of no launch now), which is made if it does not exist."""
         if self._sharing is None or (ctas := self._ctas(grid)) == 1:
             return self
-        if ctas not in self._shared:
+        if self.is_open(grid, stream):
             self._shared[ctas] = self._sharing(ctas, arguments)
-        return self._shared[ctas]
+        return self._shared.get(ctas, self)
 
     def _on_hardware(self, grid: Grid) -> tuple[tuple[int, int, int], tuple[int, ...]]:
         """The grid as the driver takes it, and the scalars that it adds to a kernel's."""
@@ -198,13 +207,13 @@ class DevicePlan:
     def launch_bound(self, grid: Grid, arguments: Sequence[Argument], stream: int) -> None:
         """The same from bound arguments, with their lists' tables."""
         if self._tables is None:
-            self.over(grid, arguments).launch(grid, _pointers(arguments), _scalars(arguments), stream)
+            self.over(grid, arguments, stream).launch(grid, _pointers(arguments), _scalars(arguments), stream)
         else:
             self.listed(arguments).launch(grid, _scalars(arguments), stream)
 
     def fixed(self, grid: Grid, arguments: Sequence[Argument], stream: int) -> FixedLaunch:
         """The launch with these very arguments; a graph may be capturing the stream."""
-        if (plan := self.over(grid, arguments)) is not self:
+        if (plan := self.over(grid, arguments, stream)) is not self:
             return plan.fixed(grid, arguments, stream)
         pointers, scalars, tables = _pointers(arguments), _scalars(arguments), None
         if self._tables is not None:

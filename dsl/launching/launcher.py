@@ -153,13 +153,12 @@ class Launcher:
             return self._launch_slowly(grid, args, stream, key, pointers)
         if grid.empty:
             return None
-        if stream is None:
-            stream = torch_stream(device) if found.on_torch else 0
-        elif type(stream) is not int:
-            stream = stream_handle(stream)
+        handle = stream if type(stream) is int else found.handle(stream, device)
+        if plan.is_open(grid, handle):
+            return self._launch_slowly(grid, args, stream, key, pointers)
         if found.tensors:
             note_writes([args[i] for i in found.tensors])
-        plan.launch(grid, pointers, scalars, stream)
+        plan.launch(grid, pointers, scalars, handle)
         return None
 
     def launch_over(self, grid: Grid, args: tuple[Any, ...], stream: Any) -> Any:
@@ -398,6 +397,12 @@ class _Known:
         self.near: dict[tuple[int, ...], Any] = {}
         self.on_torch = on_torch
         self.tensors = tensors
+
+    def handle(self, stream: Any, device: int) -> int:
+        """The queue of a launch for which this stream was asked for; None: that of the arrays' library."""
+        if stream is not None:
+            return stream_handle(stream)
+        return torch_stream(device) if self.on_torch else 0
 
     def at(self, pointers: Sequence[int]) -> Any:
         """The plan for arrays at these addresses, if it is known."""

@@ -31,6 +31,18 @@ def test_as_many_ctas_as_there_are_sms_for(cuda: FakeCuda, blocks: int, ctas: in
     assert make_job(added_up, make_grid((blocks,)), (x, out, 16, 32), None).meta["cluster"] == ctas  # and a tuner's
 
 
+def test_few_blocks_after_many(cuda: FakeCuda) -> None:
+    """The first launch, of many, needs no plan for few; a launch that is captured makes none, and takes the one there
+    is."""
+    x, out = (tw.to_device(np.zeros((rows, 32 * 70), np.float32)) for rows in (100, 2))
+    kernel, ctas = added_up.replace_hints(), []
+    for blocks, stream in (70, 0), (70, 0), (2, 5), (2, 0), (2, 5), (33, 5), (33, 0):
+        cuda.captured = {5}
+        kernel[(blocks,)](x, out, 16, 32, stream=stream or None)
+        ctas.append(cuda.launches[-1].grid[0] // blocks)
+    assert ctas == [1, 1, 1, 8, 8, 1, 4] and kernel.bind((4,), x, out, 16, 32) is not None
+
+
 def test_a_hint_is_kept(cuda: FakeCuda) -> None:
     x, out = tw.to_device(np.zeros((100, 32), np.float32)), tw.to_device(np.zeros((2, 32), np.float32))
     for ctas in (1, 2):
