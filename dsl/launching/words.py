@@ -245,6 +245,7 @@ def _driver(words: Words, plan: Any, grid: tuple[int, int, int]) -> None:
     words.set(handle=int(plan.kernel.handle), x=x, y=y, z=z, threads=plan.kernel.threads,
               shared=plan.kernel.shared_bytes, launch=function_address("cuLaunchKernel", 4000),
               current=function_address("cuCtxGetCurrent", 4000),
+              set_current=function_address("cuCtxSetCurrent", 4000), own=int(plan.device.context),
               context=int(plan.device.context) if plan.check_context else 0)
 
 

@@ -28,6 +28,7 @@ _LAUNCH = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, 
 _RECORD = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
 _CREATE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_uint)
 _CURRENT = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
+_SET_CURRENT = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 _REPLACE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
 
 
@@ -48,6 +49,7 @@ class FakeCuda(Launches):
             b"cuTensorMapReplaceAddress": lambda: _REPLACE(self._replace_address),
             b"cuLaunchKernel": lambda: _LAUNCH(self._launch),
             b"cuCtxGetCurrent": lambda: _CURRENT(self._current),
+            b"cuCtxSetCurrent": lambda: _SET_CURRENT(self._set_current),
             b"cuEventRecord": lambda: _RECORD(self._record),
             b"cuEventCreate": lambda: _CREATE(self._create)}[symbol]())
         return CUresult(0), ctypes.cast(self.callbacks[-1], ctypes.c_void_p).value, 0
@@ -71,6 +73,9 @@ class FakeCuda(Launches):
     def _current(self, out: int) -> int:
         ctypes.c_void_p.from_address(out).value = self.context
         return 0
+
+    def _set_current(self, context: int | None) -> int:
+        return int(self.cuCtxSetCurrent(context or 0)[0])
 
     def _encode_tiled(
         self, out: int, kind: int, rank: int, pointer: int | None, dims: int, strides: int, box: int, steps: int,

@@ -214,6 +214,37 @@ yes:
   ret i1 true
 }
 
+; Does this thread have a context?
+define internal i1 @has_context(ptr %known) #0 {
+  %now = alloca ptr
+  %current = call ptr @address(ptr %known, i64 $L.current)
+  store ptr null, ptr %now
+  %status = call i32 %current(ptr %now)
+  %found = load ptr, ptr %now
+  %some = icmp ne ptr %found, null
+  ret i1 %some
+}
+
+; A launch that the driver has refused, once more where the thread had no context: Python would tell torch again what is
+; written.
+define internal i1 @again(ptr %known, ptr %packed, ptr %stream) noinline #0 {
+  %other = call i1 @has_context(ptr %known)
+  br i1 %other, label %no, label %set
+set:
+  %function = call ptr @address(ptr %known, i64 $L.set_current)
+  %context = call ptr @address(ptr %known, i64 $L.own)
+  %failed = call i32 %function(ptr %context)
+  %there = icmp eq i32 %failed, 0
+  br i1 %there, label %go, label %no
+go:
+  %thread = call ptr @PyEval_SaveThread()
+  %fine = call i1 @launch(ptr %known, ptr %packed, ptr %stream)
+  call void @PyEval_RestoreThread(ptr %thread)
+  ret i1 %fine
+no:
+  ret i1 false
+}
+
 ; Queue a known launch with packed parameters; false where something is not as usual, and nothing was queued.
 define internal i1 @queue(ptr %known, ptr %packed, ptr %given, ptr %stream_object, i1 %recording) #0 {
   %stream_word = alloca i64
@@ -225,11 +256,14 @@ context:
 watched:
   br i1 %recording, label %claim, label %tell
 claim:
+  %can_record = call i1 @has_context(ptr %known)
+  br i1 %can_record, label %place, label %no
+place:
   %claimed = call ptr @claimed(ptr %known, ptr %packed)
   %unknown = icmp eq ptr %claimed, null
   br i1 %unknown, label %no, label %tell
 tell:
-  %record = phi ptr [null, %watched], [%claimed, %claim]
+  %record = phi ptr [null, %watched], [%claimed, %place]
   %told = call i1 @note(ptr %known, ptr %given)
   call void @let_go(ptr %known)
   br i1 %told, label %go, label %no
@@ -243,7 +277,12 @@ plain:
   %thread = call ptr @PyEval_SaveThread()
   %fine = call i1 @launch(ptr %known, ptr %packed, ptr %stream)
   call void @PyEval_RestoreThread(ptr %thread)
-  ret i1 %fine
+  br i1 %fine, label %yes, label %refused
+yes:
+  ret i1 true
+refused:
+  %second = call i1 @again(ptr %known, ptr %packed, ptr %stream)
+  ret i1 %second
 no:
   ret i1 false
 }

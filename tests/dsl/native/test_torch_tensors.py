@@ -7,6 +7,7 @@ import gc
 import random
 import types
 import weakref
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from support.fake_torch import FakeTorch, Tensor
 from support.launched import make_add, three
 from support.learnt import by_code, taught
 
+import tilewright as tw
 from tilewright.launching import learning, native, words
 
 pytestmark = pytest.mark.skipif(not native.possible(), reason="an interpreter for which there is no machine code")
@@ -86,6 +88,22 @@ def test_tensors_that_autograd_knows(cuda: FakeCuda, torch: FakeTorch) -> None:
     assert by_code(cuda, lambda: add[(7,)](x, y, z, 16)) and torch.noted == [z]
     z.broken = True
     assert not by_code(cuda, lambda: add[(7,)](x, y, z, 16)), "a tensor that cannot be read"
+
+
+@pytest.mark.parametrize("way", ["launch", "bound", "profile"])
+def test_a_thread_without_a_context(cuda: FakeCuda, torch: FakeTorch, way: str) -> None:
+    """torch is told once of what is written, whoever makes the launch that the driver has refused."""
+    add, arrays = make_add(), three()
+    x, y, z = (Tensor(a.pointer, (100,), (1,)) for a in arrays)
+    bound = add.bind((7,), x, y, z, 16)
+    launch = bound if way == "bound" else lambda: add[(7,)](x, y, z, 16)
+    taught(launch)
+    with tw.profile() if way == "profile" else nullcontext():
+        for _ in range(4):
+            launch()
+        torch.noted.clear()
+        cuda.context = 0
+        assert by_code(cuda, launch) and torch.noted == [z] and cuda.context
 
 
 @pytest.mark.parametrize("torch", ["cells"], indirect=True)
