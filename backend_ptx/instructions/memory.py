@@ -86,6 +86,8 @@ def records() -> Iterator[Instruction]:
     yield Instruction("mov.number", "mov.b32 $0, $1;", ("float",), ("float",), "copy")
     # A division that stays where it is: LLVM would sink one below a loop if only the store behind it needs the result.
     yield Instruction("div.u32", "div.u32 $0, $1, $2;", ("i32", "i32"), ("i32",), "divide", ordered=True)
+    # Both halves of a product: LLVM would make an instruction of each.
+    yield Instruction("mul.wide.u32", "mul.wide.u32 $0, $1, $2;", ("i32", "i32"), ("i64",), "wide_product")
     for space in ("global", "shared"):
         for size, count in _WIDTHS:
             yield _load(space, size, count)

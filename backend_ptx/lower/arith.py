@@ -14,7 +14,7 @@ from tilewright.backend_ptx.lower.fragments import elem_of, lanes_of
 from tilewright.backend_ptx.lower.narrow import constant_bits
 from tilewright.backend_ptx.lower.registry import elementwise, lower
 from tilewright.backend_ptx.mathlib import emit
-from tilewright.tileir.dtypes import DType
+from tilewright.tileir.dtypes import DType, uint32, uint64
 from tilewright.tileir.enums import RoundingMode
 from tilewright.tileir.ops import arith as ops
 from tilewright.tileir.ops.convert import Cast
@@ -28,7 +28,16 @@ def constant(ctx: Context, op: ops.Constant) -> None:
     ctx.set(op.result, ctx.b.const(elem, value, lanes))
 
 
-@elementwise(ops.Add, ops.Sub, ops.Mul, ops.Div, ops.Fma)
+@lower(ops.Mul)
+def product(ctx: Context, op: ops.Mul) -> None:
+    """Of two numbers of 32 bits in 64, as random numbers need it, one instruction makes both halves."""
+    b, operands = ctx.b, [ctx[v] for v in op.operands]
+    wide = op.lhs.type.dtype is uint64 and all(ctx.facts[v].within(*uint32.int_range) for v in op.operands)
+    ctx.set(op.result, arithmetic(b, op, *operands) if not wide else b.each(
+        partial(instruction("mul.wide.u32").emit1, b), *(b.cast("trunc", v, "i32") for v in operands)))
+
+
+@elementwise(ops.Add, ops.Sub, ops.Div, ops.Fma)
 def arithmetic(b: Builder, op: ops.RoundedBinary | ops.Fma, *operands: Val) -> Val:
     return computed(b, op.opcode, op.result.type.dtype, op.rounding, op.ftz, *operands)
 

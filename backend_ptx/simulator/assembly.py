@@ -162,10 +162,14 @@ def divide(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Operation:
     return pure(c, i, lambda a, b: a // b)
 
 
+def wide_product(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Operation:
+    return pure(c, i, lambda a, b: a.astype(np.uint64) * b)
+
+
 MEANINGS: dict[str, Callable[[FunctionCompiler, LlvmInstruction, Facts], Operation]] = {
     "load": load, "store": store, "atomic": atomic_operation, "copy_async": copies.copy_async,
     "copy_commit": copies.copy_commit, "copy_wait": copies.copy_wait, "to_tf32": to_tf32, "to_bf16": to_bf16,
-    "copy": copy, "divide": divide,
+    "copy": copy, "divide": divide, "wide_product": wide_product,
     "barrier": warp.barrier, "barrier_named": warp.barrier_named, "barrier_warp": warp.barrier_warp,
     "fence": warp.fence, "shuffle": warp.shuffle, "warp_reduce": warp.warp_reduce,
     "grid_wait": grid_wait, "launch_dependents": launch_dependents,

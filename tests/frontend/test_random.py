@@ -124,10 +124,12 @@ def in_a_row(out, seed, tile: ct.Constant[int]):
 
 
 def test_four_words_in_a_row_are_made_at_once() -> None:
-    """Each thread stores eight words, in two places: two counters of 20 multiplications. 512 words further on, LLVM did
-    not see that four offsets have one counter, and made five."""
-    ptx = in_a_row.ptx(ct.spec("u32[?]"), 7, 1024, target="sm_90a")
-    assert ptx.count(".maxntid 128") == 1 and 20 < ptx.count("mul.hi.u32") <= 40
+    """Each thread stores eight words, in two places: two counters of 20 multiplications that make both halves of the
+    product. 512 words further on, LLVM did not see that four offsets have one counter, and made five."""
+    spec = (ct.spec("u32[?]"), 7, 1024)
+    assert in_a_row.ptx(*spec, target="sm_90a").count(".maxntid 128") == 1
+    sass = in_a_row.sass(*spec, target="sm_90a")
+    assert 20 < sass.count("IMAD.WIDE.U32") <= 40 and "IMAD.HI" not in sass
 
 
 def chi_square(counts: Any, expected: float) -> float:

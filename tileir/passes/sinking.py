@@ -15,7 +15,18 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from tilewright.tileir.analysis.uses import all_reads, replace_everywhere
-from tilewright.tileir.core import Block, Op, Value
+from tilewright.tileir.analysis.words import is_uniform
+from tilewright.tileir.core import Block, Function, Op, Value
+
+
+def with_what_follows(loads: Collection[Op], function: Function) -> dict[Op, None]:
+    """Loads, and what is computed from these alone, element by element; in program order."""
+    out: dict[Op, None] = {}
+    for op in function.walk():
+        tiles = [v for v in op.operands if not is_uniform(v)] if op.elementwise or op.view else []
+        if op in loads or (tiles and all(v.op in out for v in tiles)):
+            out[op] = None
+    return out
 
 
 def reload(block: Block, hoisted: Collection[Value], movable: Collection[Op]) -> set[Op]:

@@ -26,7 +26,6 @@ with it.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from functools import cached_property
 
 from tilewright.backend_ptx.compilation import Compilation
@@ -38,8 +37,8 @@ from tilewright.tileir.analysis.live import taken
 from tilewright.tileir.analysis.neighbours import moves_elements
 from tilewright.tileir.analysis.places import in_few_places, movable_loads
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
-from tilewright.tileir.analysis.words import is_uniform, registers_of
-from tilewright.tileir.core import Function, Op
+from tilewright.tileir.analysis.words import registers_of
+from tilewright.tileir.core import Op
 from tilewright.tileir.ops.memory import Load
 from tilewright.tileir.passes import sinking
 from tilewright.tileir.passes.dce import dce
@@ -87,7 +86,7 @@ class _Relief:
         if body.multiplies or not (body.phase or (apart and body.step)) or not self.movable:
             return
         spills = bool(body.phase) and self._spills(body)
-        movable = _with_what_follows(self.movable if spills else self._shared(), self.c.function)
+        movable = sinking.with_what_follows(self.movable if spills else self._shared(), self.c.function)
         hoisted = {v for v in taken(body.block) if v.op in movable}  # which the body could load itself
         kept = live_registers(self.c.function, body.block) if apart else 0
         ctas, more = self._resident(kept), self._resident(kept - sum(map(registers_of, hoisted)))
@@ -117,7 +116,7 @@ class _Relief:
         if not shared and not self.reloaded:
             return
         late = sinking.used_late(
-            body.block, body.step, _with_what_follows(shared, self.c.function).keys() | self.reloaded)
+            body.block, body.step, sinking.with_what_follows(shared, self.c.function).keys() | self.reloaded)
         if late:
             sinking.sink(body.block, late)
             self._change()
@@ -125,13 +124,3 @@ class _Relief:
     def spill(self, body: Body) -> None:
         if spill_tiles_of(self.c, body, MOST_SPILLED):
             self._change()
-
-
-def _with_what_follows(loads: Collection[Op], function: Function) -> dict[Op, None]:
-    """Loads, and what is computed from these alone, element by element; in program order."""
-    out: dict[Op, None] = {}
-    for op in function.walk():
-        tiles = [v for v in op.operands if not is_uniform(v)] if op.elementwise or op.view else []
-        if op in loads or (tiles and all(v.op in out for v in tiles)):
-            out[op] = None
-    return out

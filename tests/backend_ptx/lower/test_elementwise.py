@@ -41,6 +41,30 @@ def test_bfloat16_arithmetic_is_native_where_the_target_has_it() -> None:
     assert "add.rn.bf16x2" not in ptx_of(function, "sm_80")
 
 
+PRODUCTS = """func @products(%x: array<?xu32, strides=1, align=16>, %y: array<?xu64, strides=1, align=16>) {
+  %zero: i32 = constant(value=0, type=tile<i32>)
+  %t: tile<128xu32> = load(array=%x, index=(%zero), shape=(128), steps=(128), order=(0))
+  %u: tile<128xu64> = load(array=%y, index=(%zero), shape=(128), steps=(128), order=(0))
+  %wide: tile<128xu64> = cast(src=%t, dtype=u64)
+  %m: tile<128xu64> = constant(value=3528531795, type=tile<128xu64>)
+  %both: tile<128xu64> = mul(lhs=%wide, rhs=%m)
+  %c: tile<128xu64> = constant(value=32, type=tile<128xu64>)
+  %high: tile<128xu64> = shr(lhs=%both, rhs=%c)
+  %all: tile<128xu64> = mul(lhs=%u, rhs=%wide)
+  %mixed: tile<128xu64> = xor(lhs=%high, rhs=%all)
+  %out: tile<128xu64> = xor(lhs=%mixed, rhs=%both)
+  store(array=%y, index=(%zero), value=%out, steps=(128), order=(0))
+  return()
+}
+"""
+
+
+def test_both_halves_of_a_product_are_one_instruction() -> None:
+    """Of numbers of 32 bits in 64: LLVM had made a mul.hi.u32 and a mul.lo of each product of Philox."""
+    text = ptx_of(parse(PRODUCTS), "sm_90a")
+    assert text.count("mul.lo.s64") == 2 and text.count("mul.wide.u32") >= 2 and "mul.hi" not in text
+
+
 MASKED = """func @masked(%x: array<?xf32, strides=1, align=16>, %y: array<?x{dtype}, strides=1, align=16>, %n: i32) {{
   %zero: i32 = constant(value=0, type=tile<i32>)
   %t: tile<1024xf32> = load(array=%x, index=(%zero), shape=(1024), steps=(1024), order=(0))
