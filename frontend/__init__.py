@@ -25,6 +25,7 @@ from tilewright.frontend.calls import (
     convert,
     factories,
     join,
+    kinds,
     math,
     matmul,
     memory,
@@ -46,6 +47,6 @@ __all__ = ["ConstArg", "translate"]
 
 _REGISTERED = (
     assign, attributes, containers, contexts, debug, displays, expressions, loops, statements, static, structs,
-    subscripts, arith, arrays, atomics, bits, builtins, compose, convert, factories, join, math, matmul, memory,
+    subscripts, arith, arrays, atomics, bits, builtins, compose, convert, factories, join, kinds, math, matmul, memory,
     methods, output, random, raw, reduce, scan, shape, sort, take, views,
 )

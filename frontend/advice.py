@@ -74,7 +74,7 @@ _FUNCTIONS: dict[str, str] = {
 }
 _BUILTINS: dict[str, str] = {
     "set": "write a tuple: (a, b)",
-    "isinstance": "test x.dtype == ct.float32, or x.ndim", "type": "test x.dtype == ct.float32, or x.ndim",
+    "type": "test x.dtype == ct.float32, or x.ndim",
     "filter": "write tuple(x for x in ct.static_iter(...) if c)",
     "sorted": "write ct.sort(t) of a tile, or sort in ct.static_eval(...)",
     "iter": "loop with range or ct.static_iter", "next": "loop with range or ct.static_iter",

@@ -8,9 +8,10 @@ from typing import Any
 from tilewright.frontend.advice import on_number
 from tilewright.frontend.calls.builtins import items_of
 from tilewright.frontend.calls.call import call_value
-from tilewright.frontend.containers import change, evaluated_once, set_item
+from tilewright.frontend.containers import change, delete_item, evaluated_once, set_item
 from tilewright.frontend.dispatch import statement
 from tilewright.frontend.expressions import apply_binary, make_closure
+from tilewright.frontend.scopes import Binding, MaybeUnbound
 from tilewright.frontend.subscripts import evaluate_index
 from tilewright.frontend.translator import Translator
 from tilewright.frontend.values import Keywords, ListOf, Struct, Val, is_array, is_list, is_tile, named
@@ -132,11 +133,27 @@ def augmented_assignment(t: Translator, node: ast.AugAssign) -> None:
 def _augment(t: Translator, node: ast.AugAssign, target: ast.expr, load: ast.expr) -> None:
     x, y = t.expr(load), t.expr(node.value)
     if isinstance(x, ListOf) and isinstance(node.op, ast.Add):  # in place: no other name may stand for the list
-        change(t, load, lambda old: ListOf((*old, *items_of("+=", "y", 0, y)), old.made))
+        more = items_of("+=", "y", 0, y)
+        if isinstance(load, ast.Subscript) and isinstance(load.slice, ast.Slice):  # what a slice gives is a new list
+            assign(t, target, ListOf((*x, *more)))
+        else:
+            change(t, load, lambda old: ListOf((*old, *more), old.made))
         return
     with t.pointing(x=load, y=node.value):
         value = apply_binary(t, type(node.op), x, y)
     assign(t, target, value)
+
+
+@statement(ast.Delete)
+def delete(t: Translator, node: ast.Delete) -> None:
+    for target in node.targets:
+        if isinstance(target, ast.Name):
+            t.expr(ast.copy_location(ast.Name(target.id, ast.Load()), target))
+            t.scope.vars[target.id] = Binding(MaybeUnbound(target), target)
+        elif isinstance(target, ast.Subscript) and not isinstance(check_items(t, target), Struct):
+            delete_item(t, target)
+        else:
+            raise TileSyntaxError("only names and items of lists and dicts can be deleted in a kernel", t.span(target))
 
 
 @statement(ast.FunctionDef)

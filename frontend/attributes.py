@@ -159,7 +159,7 @@ def _other_hints(value: Val) -> list[str]:
         return [f"its fields are {', '.join(value._fields)}"]
     if isinstance(value, tuple):
         if isinstance(value, ListOf):
-            return ["a list has append, extend, insert, pop, reverse, clear, copy, index and count"]
+            return ["a list has append, extend, insert, pop, remove, reverse, clear, copy, index and count"]
         return ["tuples have no fields and do not grow: index with t[0], join with t + (v,)"]
     if isinstance(value, (str, Text)):
         return ['put values into an f-string, f"{x}"; make other text outside the kernel, or in ct.static_eval(...)']

@@ -13,7 +13,7 @@ from tilewright.frontend.calls import arith, math
 from tilewright.frontend.promotion import of_operand
 from tilewright.frontend.subscripts import key_of
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import Keywords, ListOf, Struct, Text, Val, is_loose, is_tile, named
+from tilewright.frontend.values import Keywords, ListOf, Range, Struct, Text, Val, is_loose, is_tile, named
 from tilewright.tileir.diagnostics import TileTypeError
 from tilewright.tileir.dtypes import DType
 
@@ -83,6 +83,8 @@ def contains(t: Translator, x: Val, container: Val) -> Val:
         return key_of(x) in container.items
     if isinstance(container, str) and isinstance(x, str):
         return x in container
+    if isinstance(container, Range) and container.numbers is not None:
+        container = tuple(container.numbers)
     if not isinstance(container, tuple):
         error = TileTypeError(f"in: expected a tuple, list or dict on the right, got {named(container)}",
                               hints=["write x == y"] if is_loose(container) else [])

@@ -11,10 +11,11 @@ import contextlib
 from collections.abc import Callable, Iterator
 
 from tilewright.frontend.aliases import check_alone
+from tilewright.frontend.calls.builtins import items_of
 from tilewright.frontend.calls.call import SYNTHETIC
 from tilewright.frontend.names import usable
 from tilewright.frontend.scopes import Binding
-from tilewright.frontend.subscripts import evaluate_index, item, key_of, position
+from tilewright.frontend.subscripts import constant_slice, evaluate_index, item, key_of, position
 from tilewright.frontend.translator import Translator
 from tilewright.frontend.values import Changed, Keywords, Val, like
 from tilewright.tileir.diagnostics import TileSyntaxError, TileTypeError
@@ -34,9 +35,26 @@ def changed(t: Translator, function: ast.expr, value: Changed) -> Val:
 
 
 def set_item(t: Translator, target: ast.Subscript, value: Val) -> None:
-    """`x[i] = value` of a list or dict."""
+    """`x[i] = value` of a list or dict, and `x[i:j] = values` of a list."""
     index = evaluate_index(t, target.slice)
+    if isinstance(index, slice):
+        value = items_of("=", "value", 0, value)
     change(t, target.value, lambda old: _with_item(old, index, value), lambda old: _place(old, index))
+
+
+def delete_item(t: Translator, target: ast.Subscript) -> None:
+    """`del x[i]` of a list or dict."""
+    index = evaluate_index(t, target.slice)
+
+    def without(old: Val) -> Val:
+        if isinstance(old, Keywords):
+            item(t, old, index)  # TileTypeError where there is no such key
+            return Keywords({k: v for k, v in old.items.items() if k != key_of(index)}, old.made)
+        items = list(old)
+        del items[constant_slice(old, index) if isinstance(index, slice) else position(old, index)]
+        return like(old, items)
+
+    change(t, target.value, without)
 
 
 @contextlib.contextmanager
@@ -66,7 +84,9 @@ def evaluated_once(t: Translator, target: ast.Subscript) -> Iterator[ast.Subscri
 
 
 def _place(container: Val, index: Val) -> int | None:
-    """Where the item of an index stands; None where there is none yet."""
+    """Where the item of an index stands; None where there is none yet, or several change."""
+    if isinstance(index, slice):
+        return None
     if isinstance(container, Keywords):
         keys = list(container.items)
         return keys.index(key_of(index)) if key_of(index) in container.items else None
@@ -113,6 +133,10 @@ def _with_item(container: Val, index: Val, value: Val) -> Val:
     """A container with another item at an index."""
     if isinstance(container, Keywords):
         return Keywords({**container.items, key_of(index): value}, container.made)
+    if isinstance(index, slice):
+        items = list(container)
+        items[constant_slice(container, index)] = value
+        return like(container, items)
     i = position(container, index)
     return like(container, (value if k == i else v for k, v in enumerate(container)))
 

@@ -60,7 +60,7 @@ def assigned_names(roots: Iterable[ast.AST]) -> Names:
 
 
 # Methods that change the list or dict before their dot.
-CHANGING = frozenset(("append", "extend", "insert", "pop", "reverse", "clear", "update", "setdefault"))
+CHANGING = frozenset(("append", "extend", "insert", "pop", "remove", "reverse", "clear", "update", "setdefault"))
 
 
 def root_name(node: ast.expr) -> str:
@@ -81,7 +81,7 @@ def grown_names(roots: Iterable[ast.AST]) -> Names:
 def changed_names(roots: Sequence[ast.AST]) -> Names:
     """Names that may stand for a list or dict, or hold one, that statements change."""
     stored = (n for root in roots for n in ast.walk(root) if isinstance(n, ast.Subscript))
-    return grown_names(roots) | {root_name(n) for n in stored if isinstance(n.ctx, ast.Store)}
+    return grown_names(roots) | {root_name(n) for n in stored if isinstance(n.ctx, (ast.Store, ast.Del))}
 
 
 def local_names(node: ast.FunctionDef | ast.Lambda) -> Names:

@@ -15,6 +15,7 @@ from tilewright.frontend.flow import (
     CONTINUE,
     FALL,
     RETURN,
+    assigned_names,
     grown_names,
     jumps,
     read_names,
@@ -64,7 +65,14 @@ def for_statement(t: Translator, node: ast.For) -> None:
         _leaving_for(t, node, item, *bounds)
     else:
         _counted_for(t, node, item, *bounds)
+        _bind_last(t, node, iterable)
         run(t, node.orelse)
+
+
+def _bind_last(t: Translator, node: ast.For, numbers: Range) -> None:
+    """Behind a loop over constants, its variable is the last one."""
+    if isinstance(node.target, ast.Name) and numbers.numbers and node.target.id not in assigned_names(node.body):
+        t.scope.bind(node.target.id, numbers.numbers[-1], node.target)
 
 
 _MOST_REPEATED = 64

@@ -51,6 +51,8 @@ def item(t: Translator, value: Val, index: Val) -> Val:
         return _from_tuple(value, index)
     if isinstance(value, Keywords):
         return _from_dict(value, key_of(index))
+    if isinstance(value, Range) and value.numbers is not None and isinstance(known(index), int):
+        return value.numbers[position(tuple(value.numbers), index)]
     if is_list(value):
         return _from_list(t, value, index)
     if is_tile(value) or is_loose(value):
@@ -70,11 +72,15 @@ def item(t: Translator, value: Val, index: Val) -> Val:
 
 def _from_tuple(value: tuple[Val, ...] | str, index: Val) -> Val:
     if isinstance(index, slice):
-        what = _kind(value)
-        bounds = [None if b is None else _constant_index(b, what) for b in (index.start, index.stop, index.step)]
-        found = value[slice(*bounds)]
+        found = value[constant_slice(value, index)]
         return ListOf(found) if isinstance(value, ListOf) else found
     return value[position(value, index)]
+
+
+def constant_slice(value: tuple[Val, ...] | str, index: slice) -> slice:
+    """A slice of a tuple, list or string, whose bounds must be constants."""
+    what = _kind(value)
+    return slice(*(None if b is None else _constant_index(b, what) for b in (index.start, index.stop, index.step)))
 
 
 def _kind(value: tuple[Val, ...] | str) -> str:

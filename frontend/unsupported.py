@@ -10,7 +10,6 @@ _WHAT: dict[type[ast.AST], tuple[str, str]] = {
     ast.Raise: ("raise", "use ct.static_assert to refuse arguments while compiling, ct.assert_ to stop while running"),
     ast.Try: ("try", "kernels have no exceptions; test the condition with if"),
     ast.TryStar: ("try", "kernels have no exceptions; test the condition with if"),
-    ast.Delete: ("del", "leave it out; values need no clean-up"),
     ast.Import: ("import", "import at the top of the file; kernels see the module's globals"),
     ast.ImportFrom: ("import", "import at the top of the file; kernels see the module's globals"),
     ast.Global: ("global", "pass the value as an argument or return it"),

@@ -14,6 +14,7 @@ from tilewright.frontend.calls.call import call_value
 from tilewright.frontend.calls.math import unary
 from tilewright.frontend.calls.options import bad
 from tilewright.frontend.calls.registry import BY_VALUE, call_rule
+from tilewright.frontend.promotion import cast
 from tilewright.frontend.subscripts import item
 from tilewright.frontend.texts import joined, shown
 from tilewright.frontend.translator import Translator
@@ -32,6 +33,7 @@ from tilewright.frontend.values import (
     live,
     named,
 )
+from tilewright.tileir import dtypes as d
 from tilewright.tileir.diagnostics import Subject, TileStaticAssertionError, TileTypeError, TileValueError
 from tilewright.tileir.ops.arrays import ListLength
 
@@ -75,6 +77,8 @@ def len_(t: Translator, x: Val, /) -> Val:
         return len(x)
     if isinstance(x, Keywords):
         return len(x.items)
+    if isinstance(x, Range) and x.numbers is not None:
+        return len(x.numbers)
     if is_list(x):
         return t.emit(ListLength, list=x)
     hints = ["write x.shape[axis]"] if is_tile(x) or is_array(x) else []
@@ -174,23 +178,31 @@ def _number(what: str, value: Val) -> bool | int | float | str:
     if isinstance(value, str):
         return value
     dtype = {"int": "int32", "float": "float32", "bool": "bool_"}[what]
-    hints = [f"convert run-time values with x.astype(ct.{dtype})"] if is_tile(value) else []
-    raise bad(what, "x", f"must be a constant, got {named(value)}", hints=hints)
+    hints = [f"convert tiles with x.astype(ct.{dtype})"] if is_tile(value) else []
+    raise bad(what, "x", f"must be a number, got {named(value)}", hints=hints)
+
+
+def _is_run_time(value: Val) -> bool:
+    return known(value) is None and is_tile(value) and not value.type.shape
 
 
 @call_rule("int", int)
 def int_(t: Translator, x: Val = 0, /) -> Val:
+    if _is_run_time(x):
+        return x if x.type.dtype.is_int and x.type.dtype is not d.bool_ else cast(t, x, d.int32)
     return folding.run("int", int, _number("int", x))  # type: ignore[arg-type]
 
 
 @call_rule("float", float)
 def float_(t: Translator, x: Val = 0.0, /) -> Val:
+    if _is_run_time(x):
+        return x if x.type.dtype is d.float64 else cast(t, x, d.float32)
     return folding.run("float", float, _number("float", x))  # type: ignore[arg-type]
 
 
 @call_rule("bool", bool)
 def bool_(t: Translator, x: Val = False, /) -> Val:
-    return bool(_number("bool", x))
+    return cast(t, x, d.bool_) if _is_run_time(x) else bool(_number("bool", x))
 
 
 @call_rule("builtin round", round)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.frontend.calls.builtins import items_of
+from tilewright.frontend.calls.builtins import items_of, tuple_index
 from tilewright.frontend.calls.options import bad
 from tilewright.frontend.calls.registry import call_rule
 from tilewright.frontend.subscripts import key_of, position
@@ -52,6 +52,12 @@ def insert(t: Translator, x: Val, index: Val, item: Val, /) -> Val:
 def pop(t: Translator, x: Val, index: Val = -1, /) -> Val:
     i = position(x, index)
     return Changed(ListOf((*x[:i], *x[i + 1:]), x.made), x[i])
+
+
+@call_rule("list.remove")
+def remove(t: Translator, x: Val, value: Val, /) -> Val:
+    i = tuple_index(t, x, value)
+    return Changed(ListOf((*x[:i], *x[i + 1:]), x.made))
 
 
 @call_rule("list.reverse")

@@ -1,4 +1,4 @@
-"""int() of a run-time value."""
+"""int() of a tile."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ import tilewright as ct
 
 @ct.tile_kernel
 def kernel(x):
-    ct.store(x, (int(ct.bid(0)),), 1.0)
+    ct.store(x, (int(ct.arange(4, dtype=ct.int32)),), 1.0)
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ import tilewright as ct
 @ct.tile_kernel
 def kernel(x):
     t = ct.load(x, (0,), (16,))
-    del t
+    del t.T
 
 
 def main() -> None:

@@ -1,0 +1,136 @@
+"""Python's own words for numbers, classes, ranges and lists: each kernel computes what its body computes as Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+from tilewright.tileir.diagnostics import TileError
+
+
+@dataclass(frozen=True)
+class Point:
+    x: Any
+
+
+@dataclass(frozen=True)
+class Place(Point):
+    y: Any
+
+
+def numbers_of_the_run(a: Any, b: Any, c: Any) -> Any:
+    x = a / 2
+    return int(x), int(-x - 0.25), float(a) * 0.5, int(a > b), int(bool(b)), int(a), int(True), float(2)
+
+
+def classes(a: Any, b: Any, c: Any) -> Any:
+    def f(x: Any, sizes: Any) -> Any:
+        sizes = (sizes,) if isinstance(sizes, int) else sizes
+        return sum(s * x for s in sizes) + (100 if isinstance(sizes, (list, range)) else 0)
+
+    point, place = Point(a), Place(a, b)
+    kinds = (isinstance(point, Point), isinstance(place, Point), isinstance(point, Place), isinstance(place, tuple),
+             isinstance("a", str), isinstance(None, (int, str)), isinstance(True, int), isinstance(2.0, float),
+             isinstance({}, dict), isinstance(f, int))
+    return f(a, 2), f(b, (1, 2)), f(1, [3, 4]), *(int(kind) for kind in kinds)
+
+
+def ranges(a: Any, b: Any, c: Any) -> Any:
+    r = range(2, 9, 3)
+    for i in range(4):
+        a += i
+    for j in range(10, 0, -3):
+        a += j
+    return len(r), r[1], r[-1], int(5 in r), int(4 in r), a, i, j
+
+
+def slices(a: Any, b: Any, c: Any) -> Any:
+    xs = [a, b, c, 4, 5]
+    xs[1:3] = [c, b]
+    xs[:1] = (7, 8)
+    xs[4:] = []
+    xs[::2] = [1, 2]
+    xs[1:2] += [a]
+    ys = list(xs)
+    ys[:] = [a] * 3
+    return *xs, 100, *ys
+
+
+def deleted(a: Any, b: Any, c: Any) -> Any:
+    xs, d, x = [a, b, c, 4], {"x": a, "y": b}, a
+    del xs[1], d["x"], x
+    del xs[-1:]
+    x = b
+    ys = [1, 2, 3, 2]
+    ys.remove(2)
+    return *xs, *d.values(), x, len(xs), len(d), *ys
+
+
+KERNELS = (numbers_of_the_run, classes, ranges, slices, deleted)
+INPUTS = ((3, 5, 2), (0, -7, 4))
+
+
+def computed(compute: Callable[..., Any], numbers: tuple[int, ...], length: int) -> list[float]:
+    """What a kernel computes of the numbers."""
+
+    @tw.tile_kernel
+    def kernel(x, out):
+        given = [tw.load(x, i, ()) for i in range(3)]
+        for i, v in enumerate(compute(*given)):
+            tw.store(out, i, v)
+
+    out = np.zeros(length)
+    kernel[(1,)](np.array(numbers, np.int32), out)
+    return list(out)
+
+
+@pytest.mark.parametrize("compute", KERNELS, ids=lambda f: f.__name__)
+def test_words_mean_what_they_mean_in_python(compute: Callable[..., Any]) -> None:
+    for numbers in INPUTS:
+        want = list(compute(*numbers))
+        assert computed(compute, numbers, len(want)) == want, numbers
+
+
+def slice_of_two_names(a: Any, b: Any, c: Any) -> Any:
+    xs = [a, b]
+    ys = xs
+    xs[:1] = [c]
+    return ys
+
+
+def deleted_ahead(a: Any, b: Any, c: Any) -> Any:
+    xs, n = [a, b, c], 0
+    for x in xs:
+        n += x
+        del xs[-1]
+    return (n,)
+
+
+def slice_in_place(a: Any, b: Any, c: Any) -> Any:
+    xs = [a, b]
+    ys = (xs, c)
+    xs[1:] += [c]
+    return ys[0]
+
+
+def class_of_the_run(a: Any, b: Any, c: Any) -> Any:
+    return (isinstance(a, int),)
+
+
+def used_after_del(a: Any, b: Any, c: Any) -> Any:
+    del a
+    return (a,)  # noqa: F821
+
+
+REFUSED = (slice_of_two_names, deleted_ahead, slice_in_place, class_of_the_run, used_after_del)
+
+
+@pytest.mark.parametrize("compute", REFUSED, ids=lambda f: f.__name__)
+def test_what_would_not_be_pythons_is_refused(compute: Callable[..., Any]) -> None:
+    with pytest.raises(TileError):
+        computed(compute, INPUTS[0], 4)
