@@ -32,8 +32,11 @@ check: lint  ## all that is checked without running anything: format, lint (ruff
 format: $(STAMP)  ## restore the layout that make check holds: spaces, blank lines, quotes, order of imports
 	$(BIN)/ruff check --fix-only .
 
+# What tests start in processes of their own finds compiled modules in build/, whatever the environment says of them. Each
+# worker begins with a half of the tests, so that what those of a file share is made once.
 test: $(STAMP) check  ## set up, check, and run the tests (no GPU needed)
-	$(BIN)/python -m pytest -q -n 2
+	env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX=$(CURDIR)/build/pycache \
+		$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not gpu"
 
 # PyTorch and JAX are no dependency: each has an environment of its own, made once.
 WITH := build/with
@@ -116,12 +119,15 @@ language-table: $(STAMP)  ## print which names of the language are implemented w
 sweep: $(STAMP)  ## compile and assemble thousands of kernels with all sorts of tiles and hints; goes on where it stopped
 	$(BIN)/python -m benchmarks.sweep
 
-simulate: $(STAMP)  ## the catalogue's code in the simulator, also what LLVM makes of it (the tests: parts of it)
+simulate: $(STAMP)  ## the catalogue's code in the simulator, its dumps, what LLVM makes of it (the tests: parts of it)
 	TILEWRIGHT_THOROUGH=1 $(BIN)/python -m pytest -q -n 2 tests/catalogue/test_simulator.py tests/catalogue/test_cells.py \
-		tests/backend_ptx/simulator/test_hopper_defects.py tests/backend_ptx/lower/test_warpgroup.py
+		tests/catalogue/test_dumps.py tests/backend_ptx/simulator/test_hopper_defects.py \
+		tests/backend_ptx/lower/test_warpgroup.py tests/backend_ptx/resources/test_rungs.py \
+		tests/backend_ptx/passes/test_split_stores.py tests/backend_ptx/passes/test_bulk_stores_simulated.py \
+		tests/backend_ptx/passes/test_rings_random.py
 
-assemble: $(STAMP)  ## assemble every catalogue kernel for every target (the tests: for two of them each)
-	TILEWRIGHT_THOROUGH=1 $(BIN)/python -m pytest -q -n 2 tests/catalogue/test_ptx.py
+assemble: $(STAMP)  ## assemble every catalogue kernel for every target, and the report's kernels (the tests: some)
+	TILEWRIGHT_THOROUGH=1 $(BIN)/python -m pytest -q -n 2 tests/catalogue/test_ptx.py tests/benchmarks/test_figures.py
 
 check-catalogue: $(STAMP)  ## every catalogue kernel and 2,000 generated ones checked: nothing may be reported (the tests: a third)
 	TILEWRIGHT_THOROUGH=1 $(BIN)/python -m pytest -q -n 2 tests/interp/checking/test_clean.py
@@ -153,6 +159,9 @@ target-numerics: $(STAMP)  ## 60 matrix multiplies for every target: interpreter
 
 protocols: $(STAMP)  ## explore every interleaving of the protocols of all catalogue kernels with rings
 	$(BIN)/python tools/protocols.py
+
+.PHONY: test-heavy
+test-heavy: simulate assemble products check-catalogue check-seeded compare-seeded fuse-chains prove-catalogue target-numerics protocols derivatives  ## all cases of what make test takes a part of
 
 N ?= 1000
 SEED ?= 0

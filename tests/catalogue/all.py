@@ -24,6 +24,7 @@ from catalogue import (
     views,
 )
 from catalogue.case import Case
+from support.thorough import THOROUGH
 
 
 @functools.cache
@@ -34,6 +35,20 @@ def all_cases() -> tuple[Case, ...]:
     names = [case.name for case in found]
     assert len(set(names)) == len(names), "two catalogue cases have one name"
     return tuple(found)
+
+
+def some_per_kernel(cases: tuple[Case, ...]) -> tuple[Case, ...]:
+    """Of the cases of a kernel three, or every third where there are more: a kernel's code is of a few kinds, whatever
+    the dtype. Kernels begin in turn with their first, second and third, so that each dtype occurs with some kernel of a
+    family. With TILEWRIGHT_THOROUGH all."""
+    if THOROUGH:
+        return cases
+    groups: dict[int, list[Case]] = {}
+    for case in cases:
+        groups.setdefault(id(case.kernel), []).append(case)
+    kept = {case.name for turn, group in enumerate(groups.values())
+            for case in (group if len(group) <= 3 else group[turn % 3::3])}
+    return tuple(case for case in cases if case.name in kept)
 
 
 def one_per_kernel() -> tuple[Case, ...]:

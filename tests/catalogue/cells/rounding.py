@@ -5,6 +5,7 @@ Slow and plain on purpose; nothing of the package under test is used.
 
 from __future__ import annotations
 
+import functools
 import math
 from fractions import Fraction
 from typing import Any
@@ -66,12 +67,15 @@ def to_format(x: Array, name: str, mode: str = "RN") -> Array:
     limits = LIMITS[name]
     # Language, 15.14: float to e4m3fn, e5m2 and e2m1fn saturates; the others without infinity have no choice.
     saturate = name.startswith(("float8", "float4"))
-    flat = [_convert(float(v), name, mode, saturate) for v in np.asarray(x, np.float64).ravel()]
+    numbers = np.asarray(x, np.float64).ravel().tolist()
+    flat = [_convert(v, math.copysign(1.0, v), name, mode, saturate) for v in numbers]
     assert limits.has_nan or not any(map(math.isnan, flat))
     return np.array(flat, np.float64).reshape(np.shape(x))
 
 
-def _convert(v: float, name: str, mode: str, saturate: bool) -> float:
+@functools.lru_cache(1 << 18)  # samples repeat: of a small format there are but few numbers
+def _convert(v: float, sign: float, name: str, mode: str, saturate: bool) -> float:
+    """`v` rounded; `sign` is its own, so that zeros of both are kept apart."""
     limits = LIMITS[name]
     if math.isnan(v):
         return v if limits.has_nan else float(limits.largest)
@@ -80,9 +84,9 @@ def _convert(v: float, name: str, mode: str, saturate: bool) -> float:
     if math.isinf(v):
         if limits.has_inf and not saturate:
             return v
-        return math.copysign(float(limits.largest), v)
+        return math.copysign(float(limits.largest), sign)
     out = round_number(Fraction(v), name, mode, saturate)
-    return math.copysign(out, v) if limits.has_sign else out
+    return math.copysign(out, sign) if limits.has_sign else out
 
 
 def directed(op: str, x: Array, y: Array, name: str, mode: str) -> Array:
