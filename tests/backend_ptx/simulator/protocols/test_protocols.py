@@ -21,7 +21,7 @@ from tilewright.backend_ptx.simulator.protocols import (
     ViolationError,
     explore,
 )
-from tilewright.backend_ptx.simulator.protocols.extract import RULES
+from tilewright.backend_ptx.simulator.protocols.follower import RULES
 from tilewright.tileir.core import Op
 
 CASES = {case.name.removeprefix("hopper-"): case for case in (*hopper.cases(), *clusters.cases())}
