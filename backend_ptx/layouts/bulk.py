@@ -14,10 +14,10 @@ from math import prod
 
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.layouts.memory import tile_access
-from tilewright.backend_ptx.layouts.shared import inverse
 from tilewright.tileir.dtypes import int32
 from tilewright.tileir.f2 import combine
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts.buffers import inverse
 from tilewright.tileir.layouts.flat import OFFSET, flatten, from_flat, index_bits, log2
 from tilewright.tileir.types import ArrayType
 

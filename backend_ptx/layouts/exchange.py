@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 
 from tilewright.backend_ptx.layouts.matrices import matrix_plan, matrix_rows
-from tilewright.backend_ptx.layouts.shared import ROW_BYTES, access_vector, bank_conflicts, swizzled_shared
+from tilewright.backend_ptx.layouts.shared import ROW_BYTES, bank_conflicts, swizzled_shared
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts.buffers import access_vector
 from tilewright.tileir.layouts.flat import LANE_BITS, distributed, index_bits, is_plain, log2, parts
 from tilewright.tileir.layouts.queries import registers
 

@@ -11,16 +11,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-from tilewright.backend_ptx.layouts.shared import (
-    access_vector,
-    alignment,
-    bank_conflicts,
-    copy_vector,
-    offset_bases,
-    swizzled_shared,
-)
+from tilewright.backend_ptx.layouts.shared import bank_conflicts, swizzled_shared
 from tilewright.tileir.f2 import combine, span
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts.buffers import access_vector, alignment, copy_vector, offset_bases
 from tilewright.tileir.layouts.flat import LANE_BITS, distributed, log2, parts
 
 ROW_BYTES, WORD_BYTES = 16, 4

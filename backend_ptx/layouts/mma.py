@@ -15,18 +15,15 @@ zero in its place and drops the result. Lanes for such bits hold copies; along k
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.layouts import transform
+from tilewright.tileir.layouts.bits import Bit, axis_bits, bits_of, layout_of_bits, without
 from tilewright.tileir.layouts.blocked import row_major
-from tilewright.tileir.layouts.flat import axis_shifts, distributed, log2, parts
-
-# A bit of an index: the axis ("b" batch, "m", "n" or "k") and its number; None: no element depends on it (copies).
-Bit = tuple[str, int] | None
+from tilewright.tileir.layouts.flat import log2
 
 
 class Held(NamedTuple):
@@ -118,10 +115,10 @@ def block_layouts(acc_shape: tuple[int, ...], k: int, warps: int) -> ProductLayo
     """Layouts for plain FMAs: a thread owns four neighbouring columns of several rows, and all of k of its operands."""
     acc = row_major(acc_shape, warps, vector=4)
     *batch, m, n = acc_shape
-    register, lane, warp = _bits_of(acc)
+    register, lane, warp = bits_of(acc)
     k_own = axis_bits("k", 0, log2(k))
-    a = layout_of_bits((*batch, m, k), [*k_own, *_without("n", register)], lane, warp, "mk")
-    b = layout_of_bits((*batch, k, n), [*_without("m", register), *k_own], lane, warp, "kn")
+    a = layout_of_bits((*batch, m, k), [*k_own, *without("n", register)], lane, warp, "mk")
+    b = layout_of_bits((*batch, k, n), [*without("m", register), *k_own], lane, warp, "kn")
     return ProductLayouts(acc, a, b)
 
 
@@ -132,41 +129,8 @@ def scale_layouts(acc: Layout, of_a: tuple[int, ...]) -> tuple[Layout, Layout]:
     Lanes 4r and 4r + 1 hold the scales of rows r and r + 8, lane 4c those of column c; the next lanes hold copies.
     """
     *batch, n = acc.shape[:-2] + acc.shape[-1:]
-    own, _, warp = _bits_of(acc)
+    own, _, warp = bits_of(acc)
     own = [*axis_bits("k", 0, log2(of_a[-1])), *(bit for bit in own if bit not in (("m", 3), ("n", 0)))]
     rows, columns = [("m", 3), None, *axis_bits("m", 0, 3)], [None, None, *axis_bits("n", 0, 3)]
-    return (layout_of_bits(of_a, _without("n", own), rows, warp, "mk"),
-            layout_of_bits((*batch, of_a[-1], n), _without("m", own), columns, warp, "kn"))
-
-
-def _bits_of(acc: Layout) -> list[list[Bit]]:
-    """What registers, lanes and warps choose of [batch..., M, N]."""
-    *_, m, n = acc.shape
-
-    def bit(basis: int) -> Bit:
-        at, in_row = basis.bit_length() - 1, log2(n)
-        if at < in_row:
-            return ("n", at) if basis else None
-        return ("m", at - in_row) if at < in_row + log2(m) else ("b", at - in_row - log2(m))
-
-    return [[bit(basis) for basis in dim] for dim in parts(acc)]
-
-
-def axis_bits(name: str, first: int, end: int) -> list[Bit]:
-    return [(name, i) for i in range(first, end)]
-
-
-def _without(axis: str, bits: Iterable[Bit]) -> list[Bit]:
-    return [bit for bit in bits if bit is not None and bit[0] != axis]
-
-
-def layout_of_bits(shape: tuple[int, ...], register: Sequence[Bit], lane: Sequence[Bit], warp: Sequence[Bit],
-                   axes: str) -> Layout:
-    """The layout of a tile whose last two axes are named by `axes`; bits of other axes are copies."""
-    *_, row, column = axis_shifts(shape)
-    start = {axes[0]: row, axes[1]: column, "b": row + log2(shape[-2])}
-
-    def flat(bit: Bit) -> int:
-        return 0 if bit is None or bit[0] not in start else 1 << start[bit[0]] + bit[1]
-
-    return distributed(shape, *([flat(bit) for bit in bits] for bits in (register, lane, warp)))
+    return (layout_of_bits(of_a, without("n", own), rows, warp, "mk"),
+            layout_of_bits((*batch, of_a[-1], n), without("m", own), columns, warp, "kn"))

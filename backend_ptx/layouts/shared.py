@@ -9,24 +9,15 @@ lowest offset bit up the bits of a vector, then those that choose the bank, then
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from functools import lru_cache, reduce
-from operator import or_
-from typing import NamedTuple
+from functools import lru_cache
 
-from tilewright.tileir.f2 import combine, complement, echelon, span
+from tilewright.tileir.f2 import complement, span
 from tilewright.tileir.layout import Layout
-from tilewright.tileir.layouts.flat import OFFSET, flat_bases, from_flat, is_plain, log2, parts
+from tilewright.tileir.layouts.buffers import VECTOR_BYTES, access_vector, linear_shared, offset_bases
+from tilewright.tileir.layouts.flat import from_flat, is_plain, log2, parts
 
 ROW_BYTES = 128
-VECTOR_BYTES = 16
 WORD_BYTES = 4
-
-
-@lru_cache(maxsize=256)
-def linear_shared(shape: tuple[int, ...]) -> Layout:
-    """Row-major order."""
-    return from_flat(shape, offset=tuple(1 << k for k in range(sum(log2(n) for n in shape))))
 
 
 @lru_cache(maxsize=512)
@@ -58,64 +49,6 @@ def swizzled_shared(source: Layout, target: Layout, element_bytes: int) -> Layou
     rows = [*reversed(outside), *pairs][:rows_wanted]
     bank_bits = complement([*low, *rows], [*lanes_p, *lanes_q, *bits])
     return from_flat(source.shape, offset=(*low, *bank_bits, *reversed(rows)))
-
-
-@lru_cache(maxsize=1024)
-def inverse(shared: Layout) -> tuple[int, ...]:
-    """For each bit of a flat tile index the offset (in elements) that it contributes."""
-    bases = flat_bases(shared, OFFSET)
-    table = echelon(bases)
-    out = []
-    for k in range(len(bases)):
-        offset = table.solve(1 << k)
-        assert offset is not None, f"{shared} is not invertible"
-        out.append(offset)
-    return tuple(out)
-
-
-class Offsets(NamedTuple):
-    """Element offsets that the bits of register, lane and warp contribute (combine by XOR)."""
-
-    register: tuple[int, ...]
-    lane: tuple[int, ...]
-    warp: tuple[int, ...]
-
-
-@lru_cache(maxsize=1024)
-def offset_bases(shared: Layout, layout: Layout) -> Offsets:
-    """Where a buffer has what the bits of a tile's layout contribute."""
-    table = inverse(shared)
-    return Offsets(*(tuple(combine(table, b) for b in bases) for bases in parts(layout)))
-
-
-@lru_cache(maxsize=1024)
-def access_vector(shared: Layout, layout: Layout, element_bytes: int) -> tuple[int, tuple[int, ...]]:
-    """(v, register bits): v elements, up to 16 bytes, lie side by side in the buffer; which register bits choose among
-    them, lowest offset first."""
-    register = offset_bases(shared, layout).register
-    chosen: list[int] = []
-    while (element_bytes << len(chosen)) < VECTOR_BYTES and (1 << len(chosen)) in register:
-        chosen.append(register.index(1 << len(chosen)))
-    vector = min(1 << len(chosen), alignment(shared, layout, chosen))
-    return vector, tuple(chosen[: log2(vector)])
-
-
-@lru_cache(maxsize=1024)
-def copy_vector(shared: Layout, layout: Layout, element_bytes: int) -> int:
-    """v such that registers [k*v, (k+1)*v), up to 16 bytes, lie side by side in the buffer, the first at a multiple of
-    v: what one asynchronous copy may move."""
-    register, bits = offset_bases(shared, layout).register, 0
-    while bits < len(register) and register[bits] == 1 << bits and element_bytes << bits < VECTOR_BYTES:
-        bits += 1
-    return min(1 << bits, alignment(shared, layout, range(bits)))
-
-
-def alignment(shared: Layout, layout: Layout, inner: Collection[int]) -> int:
-    """The power of two of which all offsets in the buffer are multiples, at 0 in the register bits `inner`."""
-    register, lane, warp = offset_bases(shared, layout)
-    outer = (o for i, o in enumerate(register) if i not in inner)
-    together = reduce(or_, (*outer, *lane, *warp), shared.size(OFFSET))
-    return together & -together
 
 
 def bank_conflicts(shared: Layout, layout: Layout, element_bytes: int) -> int:

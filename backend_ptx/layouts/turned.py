@@ -7,8 +7,9 @@ from functools import lru_cache
 from itertools import product
 
 from tilewright.backend_ptx.layouts.matrices import movement
-from tilewright.backend_ptx.layouts.shared import VECTOR_BYTES, WORD_BYTES, access_vector, bank_conflicts
+from tilewright.backend_ptx.layouts.shared import WORD_BYTES, bank_conflicts
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts.buffers import VECTOR_BYTES, access_vector
 from tilewright.tileir.layouts.flat import LANE_BITS, OFFSET, distributed, flat_bases, index_bits, log2
 from tilewright.tileir.layouts.queries import registers
 

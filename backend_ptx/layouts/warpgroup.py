@@ -7,11 +7,11 @@ each, then the next 64 each), then the columns.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import lru_cache
 
-from tilewright.backend_ptx.layouts.mma import Bit, Fragment, ProductLayouts, axis_bits, layout_of_bits
-from tilewright.tileir.layout import Basis, Layout
+from tilewright.backend_ptx.layouts.mma import Fragment, ProductLayouts
+from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts.bits import Bit, axis_bits, layout_of_bits, renumbered
 from tilewright.tileir.layouts.flat import log2
 
 ROWS, LEAST_COLUMNS, MOST_COLUMNS = 64, 8, 256
@@ -37,22 +37,14 @@ def warpgroup_layouts(acc_shape: tuple[int, ...], k: int, fragment: Fragment, wa
     a = layout_of_bits((m, k), [*of_a.registers, *k_own, *m_own], of_a.lanes, warp, "mk")
     a = in_order_of_sums(a, 1) if k_of_sums else a
     if rows_in_pairs:
-        acc, a = (_renumbered(layout, 0, _IN_PAIRS) for layout in (acc, a))
+        acc, a = (renumbered(layout, 0, _IN_PAIRS) for layout in (acc, a))
     return ProductLayouts(acc, a, a)
 
 
 def in_order_of_sums(layout: Layout, k_axis: int) -> Layout:
     """The layout of an operand of 8 bits whose k counts as a thread's accumulators of another MMA lie, two neighbours
     and two 8 columns on, so that no other thread has what it takes: k = 0, 1, 8, 9, 2, 3, 10, ..."""
-    return _renumbered(layout, k_axis, _OF_SUMS)
-
-
-def _renumbered(layout: Layout, axis: int, bits: Mapping[int, int]) -> Layout:
-    """The layout of a tile of which each bit of an axis is another one."""
-    def moved(basis: Basis) -> Basis:
-        return *basis[:axis], bits.get(basis[axis], basis[axis]), *basis[axis + 1:]
-
-    return Layout([(name, [moved(basis) for basis in bases]) for name, bases in layout.dims], layout.shape)
+    return renumbered(layout, k_axis, _OF_SUMS)
 
 
 def warpgroup_grid(m: int, n: int, warps: int) -> tuple[int, int, int]:

@@ -142,6 +142,15 @@ class Recast(Tracked):
         need([self.source])
 
 
+def root(v: Val, i: int) -> tuple[Val, int]:
+    """What lane i of a vector is a lane of, and which one; 0 of a scalar."""
+    if isinstance(v, Shuffled):
+        return root(v.source, v.lanes[i])
+    if isinstance(v, Parts):
+        return root(v.parts[i // max(1, v.per)], i % max(1, v.per))
+    return v, i
+
+
 def shuffle_text(a: Val, other: str, lanes: Sequence[int]) -> str:
     """Lanes chosen from two vectors of one type."""
     mask = f"<{', '.join([f'i32 {i}' for i in lanes])}>" if any(lanes) else "zeroinitializer"

@@ -8,7 +8,16 @@ from typing import TypeVar
 
 from tilewright.backend_ptx.llvm.constants import suffix
 from tilewright.backend_ptx.llvm.emitter import Emitter
-from tilewright.backend_ptx.llvm.values import Definition, Parts, Recast, Shuffled, Val, chosen_parts, shuffle_text
+from tilewright.backend_ptx.llvm.values import (
+    Definition,
+    Parts,
+    Recast,
+    Shuffled,
+    Val,
+    chosen_parts,
+    root,
+    shuffle_text,
+)
 
 Lazy = TypeVar("Lazy", Parts, Shuffled, Recast)
 
@@ -29,14 +38,11 @@ class Vectors(Emitter):
 
     def extract(self, v: Val, i: int) -> Val:
         """Lane i; of a scalar, the scalar."""
+        v, i = root(v, i)
         if not v.n:
             return v
         if v.const is not None:
             return self.const(v.elem, v.const)
-        if isinstance(v, Parts):
-            return self.extract(v.parts[i // v.per], i % v.per) if v.per else v.parts[i]
-        if isinstance(v, Shuffled):
-            return self.extract(v.source, v.lanes[i])
         # LLVM turns the lane of a sum into a sum of lanes, and takes this line for it: it shall be the sum's own.
         return self.emit(v.elem, 0, f"extractelement {v}, i32 {i}", self._places.get(v.text, ""))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tilewright.backend_ptx.instructions.copies import MAX_PENDING_GROUPS
 from tilewright.backend_ptx.instructions.table import instruction
-from tilewright.backend_ptx.layouts.shared import copy_vector
 from tilewright.backend_ptx.lower.access import both
 from tilewright.backend_ptx.lower.addresses import TileAccess
 from tilewright.backend_ptx.lower.context import Context
@@ -14,6 +13,7 @@ from tilewright.backend_ptx.lower.registry import emits, lower
 from tilewright.backend_ptx.lower.shared import SharedAccess, SharedRef, slot_offset
 from tilewright.backend_ptx.ops import async_copy as ops
 from tilewright.tileir.analysis.places import same_for_all
+from tilewright.tileir.layouts.buffers import copy_vector
 from tilewright.tileir.layouts.queries import registers
 
 # By the number of bytes. Only 16-byte copies can bypass the L1 cache. A tile that all CTAs load goes through L1, where

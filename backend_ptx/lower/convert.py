@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.llvm.builder import Builder, Val
-from tilewright.backend_ptx.lower import directed, integers, narrow
+from tilewright.backend_ptx.lower import directed, integers, narrow, small_integers
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.floats import extended, isnan
 from tilewright.backend_ptx.lower.fragments import elem_of
@@ -74,6 +74,8 @@ def _from_int(b: Builder, target: Target, v: Val, source: DType, dest: DType, ro
     signed, elem = source.is_signed, elem_of(dest)
     if dest.is_int:
         return integers.resized(b, v, signed, elem)
+    if source.bitwidth == 8 and elem in ("half", "bfloat") and (places := small_integers.places_in_words(v)):
+        return small_integers.to_float(b, places, signed, elem)
     if source.bitwidth >= 32 and dest in (bfloat16, tfloat32):
         v = directed.int_to_odd(b, v, signed)
     else:

@@ -8,7 +8,6 @@ from itertools import chain
 
 from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.layouts.matrices import ROW_BYTES, MatrixPlan, Turn, movement
-from tilewright.backend_ptx.layouts.shared import access_vector, inverse, offset_bases
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.lower.access import both, elem_bytes, from_memory, memory_elem, to_memory
 from tilewright.backend_ptx.lower.context import Context
@@ -21,6 +20,7 @@ from tilewright.backend_ptx.resources.shared import buffer_bytes
 from tilewright.tileir.core import Value
 from tilewright.tileir.f2 import combine, shifts, span
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts.buffers import access_vector, inverse, offset_bases
 from tilewright.tileir.layouts.flat import LANE_BITS, axis_shifts, log2
 from tilewright.tileir.types import SharedType
 

@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tilewright.backend_ptx.layouts.matrices import MatrixPlan, movement
-from tilewright.backend_ptx.layouts.shared import access_vector, copy_vector, offset_bases
 from tilewright.backend_ptx.ops.async_copy import AsyncGather, AsyncLoad
 from tilewright.backend_ptx.ops.shared import SharedLoad, SharedStore
 from tilewright.backend_ptx.targets import Target
 from tilewright.estimating.requests import Machine
 from tilewright.tileir.f2 import span
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts.buffers import access_vector, copy_vector, offset_bases
 from tilewright.tileir.layouts.flat import LANE, LANE_BITS, WARP, log2
 from tilewright.tileir.layouts.queries import copies
 from tilewright.tileir.rules import RuleTable

@@ -16,7 +16,6 @@ import numpy as np
 
 from tilewright.backend_ptx.layouts.boxes import box_starts
 from tilewright.backend_ptx.layouts.memory import VECTOR_BYTES
-from tilewright.backend_ptx.layouts.shared import copy_vector
 from tilewright.backend_ptx.ops.async_copy import AsyncGather, AsyncLoad
 from tilewright.backend_ptx.ops.bulk import TmaLoad, TmaStore
 from tilewright.backend_ptx.tensor_maps import copy_of, part_shape
@@ -28,6 +27,7 @@ from tilewright.tileir.core import Function, Op
 from tilewright.tileir.enums import MemoryOrder
 from tilewright.tileir.f2 import span
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts.buffers import copy_vector
 from tilewright.tileir.layouts.flat import LANE, LANE_BITS, WARP, distributed, log2, parts
 from tilewright.tileir.layouts.queries import copies
 from tilewright.tileir.ops.atomics import Atomic

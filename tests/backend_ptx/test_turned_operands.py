@@ -13,12 +13,13 @@ import pytest
 import tilewright as tw
 from tilewright.backend_ptx.layouts.bulk import bulk_layout
 from tilewright.backend_ptx.layouts.matrices import movement
-from tilewright.backend_ptx.layouts.shared import access_vector, bank_conflicts
+from tilewright.backend_ptx.layouts.shared import bank_conflicts
 from tilewright.backend_ptx.layouts.turned import turning_layout
 from tilewright.backend_ptx.layouts.warpgroup import in_order_of_sums
 from tilewright.backend_ptx.simulator import simulate, simulate_lowered
 from tilewright.estimating import Estimate, estimate
 from tilewright.tileir.f2 import echelon
+from tilewright.tileir.layouts.buffers import access_vector
 from tilewright.tileir.layouts.flat import flat_bases
 
 ZERO = tw.PaddingMode.ZERO

@@ -105,7 +105,7 @@ def dequantised(a, scales, b, c, tm: tw.Constant[int], tn: tw.Constant[int], tk:
 
 @tw.tile_kernel
 def dequantised_right(a, b, scales, c, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int]):
-    """c = a @ (b * scales): B is computed, and must go to shared memory again in each round."""
+    """c = a @ (b * scales): B is computed, as the transpose's A."""
     i, j = tw.bid(0), tw.bid(1)
     scale = tw.load(scales, (j,), (tn,), padding_mode=ZERO)[None, :]
     acc = tw.zeros((tm, tn), tw.float32)

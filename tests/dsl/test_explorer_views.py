@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tilewright.backend_ptx.layouts.shared import linear_shared, swizzled_shared
+from tilewright.backend_ptx.layouts.shared import swizzled_shared
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedStore
 from tilewright.backend_ptx.resources.registers import live_registers
 from tilewright.backend_ptx.resources.shared import peak_bytes
@@ -19,6 +19,7 @@ from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block
 from tilewright.tileir.dtypes import float32
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts.buffers import linear_shared
 from tilewright.tileir.layouts.flat import distributed
 from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.types import SharedType, TileType

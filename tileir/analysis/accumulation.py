@@ -11,7 +11,7 @@ from tilewright.tileir.analysis.moved import source_of
 from tilewright.tileir.analysis.shared_reads import is_ordered, is_uneven
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.carried import origins
-from tilewright.tileir.core import Op
+from tilewright.tileir.core import Op, Value
 from tilewright.tileir.ops.control import For
 from tilewright.tileir.ops.memory import Gather, Load
 
@@ -28,10 +28,19 @@ def only_adds_up(
     computed = chained and _multiplies_products(unit, products)
     return bool(products) and not (is_ordered(unit) or (is_uneven(unit) and not (computed and falling))) and all(
         found and all(isinstance(loop, For) for loop in found)
-        and (computed or op.acc in found[0].blocks[0].params) and any(load in fed for load in found[-1].inside())
+        and (computed or _summed(op, products) in found[0].blocks[0].params)
+        and any(load in fed for load in found[-1].inside())
         and all((gathers and isinstance(load, Gather)) or (load in fed and load.array.type.rows_are_multiples(length))
                 for load in found[-1].inside() if isinstance(load, Load | Gather))
         for op, found in loops.items())
+
+
+def _summed(op: Any, products: Collection[Any]) -> Value:
+    """What a product adds to, which others may add to before it."""
+    while op.acc.op in products:
+        op = op.acc.op
+    value: Value = op.acc
+    return value
 
 
 def _multiplies_products(unit: Unit, products: Collection[Any]) -> bool:

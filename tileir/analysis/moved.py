@@ -13,6 +13,7 @@ from tilewright.tileir.ops.memory import Gather, Load
 from tilewright.tileir.ops.shape import Permute, Reshape
 
 Axes = list[int | None]
+MOST_STEPS = 32  # most ops between an operand and the load whose array decides the dense axis
 
 
 def is_moved_only(value: Value) -> bool:
@@ -34,6 +35,24 @@ def source_of(value: Value) -> tuple[Value, list[Op]]:
         value = op.src
         op = value.op
     return value, passed
+
+
+def load_of(value: Value) -> tuple[Load | None, list[Op]]:
+    """The load of as many elements that a tile is moved or computed from, element by element, and the ops between, last
+    one first; no load where there is none, or only many steps away."""
+    path: list[Op] = []
+    while not isinstance(value.op, Load):
+        op = value.op
+        if op is None or len(path) == MOST_STEPS:
+            return None, path
+        if not (isinstance(op, Permute) or op.elementwise or (isinstance(op, Reshape) and keeps_axes(op))):
+            return None, path
+        path.append(op)
+        tiles = [v for v in op.operands if getattr(v.type, "shape", ()) and v.type.size == op.results[0].type.size]
+        if not tiles:
+            return None, path
+        value = max(tiles, key=lambda v: isinstance(source_of(v)[0].op, Load))
+    return value.op, path
 
 
 def moves_to(ends: Collection[Op], block: Block, unit: Unit) -> list[Op]:

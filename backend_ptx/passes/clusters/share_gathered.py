@@ -13,7 +13,6 @@
 from __future__ import annotations
 
 from tilewright.backend_ptx.compilation import Compilation
-from tilewright.backend_ptx.layouts.shared import linear_shared
 from tilewright.backend_ptx.ops.cluster import (
     SLOTS,
     ClusterExchange,
@@ -29,6 +28,7 @@ from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Value
 from tilewright.tileir.dtypes import int64
 from tilewright.tileir.layouts.blocked import row_major
+from tilewright.tileir.layouts.buffers import linear_shared
 from tilewright.tileir.layouts.transform import reshape
 from tilewright.tileir.ops.shape import Reshape
 from tilewright.tileir.rewrite import Rewriter, rewrite

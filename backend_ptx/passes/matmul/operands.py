@@ -12,17 +12,13 @@ from tilewright.backend_ptx.layouts.memory import tile_access
 from tilewright.backend_ptx.layouts.warpgroup import in_order_of_sums
 from tilewright.backend_ptx.ops.matmul import Product, left_outstanding
 from tilewright.backend_ptx.ops.warpgroup import Stage
-from tilewright.tileir.analysis.moved import Axes, is_moved_only, keeps_axes, moved_axes, source_of, view_of
+from tilewright.tileir.analysis.moved import MOST_STEPS, Axes, is_moved_only, load_of, moved_axes, view_of
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.layouts.flat import OFFSET
 from tilewright.tileir.layouts.queries import vector_along
-from tilewright.tileir.ops.memory import Load
-from tilewright.tileir.ops.shape import Permute, Reshape
 from tilewright.tileir.types import SharedType
-
-MOST_STEPS = 32  # most ops between an operand and the load whose array decides the dense axis
 
 
 def slot_of(stage: Stage, shape: tuple[int, ...]) -> Layout:
@@ -72,21 +68,9 @@ def is_of_sums(value: Value, steps: int = MOST_STEPS) -> bool:
 
 def dense_axis(value: Value) -> int | None:
     """The axis of a tile along which the array that it is loaded from is dense."""
-    steps = 0
-    path: list[Op] = []
-    while not isinstance(value.op, Load):
-        op = value.op
-        steps += 1
-        if op is None or steps > MOST_STEPS:
-            return None
-        if not (isinstance(op, Permute) or op.elementwise or (isinstance(op, Reshape) and keeps_axes(op))):
-            return None
-        path.append(op)
-        tiles = [v for v in op.operands if getattr(v.type, "shape", ()) and v.type.size == op.results[0].type.size]
-        if not tiles:
-            return None
-        value = max(tiles, key=lambda v: isinstance(source_of(v)[0].op, Load))
-    load = value.op
+    load, path = load_of(value)
+    if load is None:
+        return None
     access = tile_access(load.array.type, load.order, load.steps, load.shape)
     axes: Axes = list(range(len(load.shape)))
     for op in reversed(path):

@@ -21,7 +21,7 @@ A target lists its matrix units, preferred ones first (`Target.matrix_units`); `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tilewright.backend_ptx import decisions
@@ -37,7 +37,7 @@ from tilewright.backend_ptx.resources.ladder import DEPTH
 from tilewright.backend_ptx.resources.pipes import fma_cycles
 from tilewright.tileir import dtypes as dt
 from tilewright.tileir.analysis.depth_left import depth_left
-from tilewright.tileir.analysis.moved import is_moved_only, source_of
+from tilewright.tileir.analysis.moved import is_moved_only, load_of, source_of
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.core import Value
 from tilewright.tileir.dtypes import DType
@@ -56,10 +56,12 @@ Selection = Callable[[Rewriter, Mma, Compilation], Value | None]
 
 
 class Across(NamedTuple):
-    """The kind of a wgmma whose A lies along m; `swapped`: it computes the transpose, b^T a^T."""
+    """The kind of a wgmma whose A threads hold; `swapped`: it computes the transpose, b^T a^T; `pairs`: A lies along
+    m."""
 
     kind: str
     swapped: bool
+    pairs: bool = True
 
 
 # Elements of accumulators from which MMAs of padding take longer than the branches around them. On an H100, of the time
@@ -74,10 +76,11 @@ def select_instructions(c: Compilation) -> Preserved:
         return ALL
     most = c.limits.max_depth
     loop_over_depth(c, most or DEPTH, None if most else c.target.shared_per_sm // 2)
-    across = {op: found for op in c.function.walk() if isinstance(op, Mma) and (found := _read_across(op, c))}
-    batches = any(isinstance(op, Mma) and len(op.acc.type.shape) > 2 for op in c.function.walk())
+    every = [op for op in c.function.walk() if isinstance(op, Mma)]
+    across = _agreeing({op: found for op in every if (found := _read_across(op, c))}, every)
+    batches = any(len(op.acc.type.shape) > 2 for op in every)
     rewrite(c.function, {Mma: lambda rewriter, op: _rule(rewriter, op, c, across)})
-    if batches or any(swapped for _, swapped in across.values()):
+    if batches or any(found.swapped for found in across.values()):
         c.forget()
         carry_permuted(c)
     if batches:  # what is computed with a sum comes before its axes of length 1
@@ -94,11 +97,36 @@ def _read_across(op: Mma, c: Compilation) -> Across | None:
                 and c.homes[load] is c.homes[op] and not tma_reason(load, c))
 
     kind, other = (_kind(op, c, swapped) for swapped in (False, True))
-    if kind is None or KINDS[kind].transposes or not isinstance(next(iter(c.around(op)), None), (For, While)):
+    if kind is None or not isinstance(next(iter(c.around(op)), None), (For, While)):
         return None
+    if KINDS[kind].transposes:
+        return _computed(op, c, kind, other)
     if lies(op.a, -2):
         return Across(kind, False)
     return Across(other, True) if other is not None and is_moved_only(op.a) and lies(op.b, -1) else None
+
+
+def _computed(op: Mma, c: Compilation, kind: str, other: str | None) -> Across | None:
+    """The same of an operand that threads compute in a loop that adds up products. In registers it is where they have
+    it; as B it would go through shared memory, where all warps had to wait for it."""
+    a, b = (None if is_moved_only(v) else load_of(v)[0] for v in (op.a, op.b))
+    swapped, load, value, axis = a is None, a or b, op.b if a is None else op.a, -1 if a is None else -2
+    if load is None or c.homes[load] is not c.homes[op] or tma_reason(load, c):
+        return None
+    if not (op.acc.op is None or isinstance(op.acc.op, Mma)):  # what an iteration computes anew, it uses as it is
+        return None
+    pairs = load.array.type.dtype.bytes == 1 and dense_axis(value) == len(value.type.shape) + axis
+    if swapped:
+        return Across(other, True, pairs) if other is not None and is_moved_only(op.a) else None
+    return Across(kind, False, True) if pairs else None
+
+
+def _agreeing(across: Mapping[Mma, Across], every: Sequence[Mma]) -> Mapping[Mma, Across]:
+    """Without those of sums of which another product is no transpose."""
+    swapped = {op for op, found in across.items() if found.swapped}
+    pairs = [(op, op.acc.op) for op in every if isinstance(op.acc.op, Mma)]
+    odd = {op for pair in pairs for op in pair if (pair[0] in swapped) is not (pair[1] in swapped)}
+    return _agreeing({op: across[op] for op in across if op not in odd}, every) if odd & across.keys() else across
 
 
 def _kind(op: Mma, c: Compilation, swapped: bool = False) -> str | None:
@@ -151,11 +179,14 @@ def _by_warpgroups(rewriter: Rewriter, op: Mma, c: Compilation) -> Value | None:
     return _in_shape(rewriter, _started(rewriter, op, acc, a=a, b=b, kind=kind, k_of_sums=of_sums, left=left), op)
 
 
-def _across(rewriter: Rewriter, op: Mma, kind: str, swapped: bool) -> Value:
+def _across(rewriter: Rewriter, op: Mma, kind: str, swapped: bool, pairs: bool) -> Value:
     a, b, acc = (_flat(rewriter, v) for v in (op.a, op.b, op.acc))
     if swapped:
-        b, a, acc = (rewriter.value(Permute(src=v, axes=(1, 0)), v.hint) for v in (a, b, acc))
-    made = _started(rewriter, op, acc, a=a, b=b, kind=kind, rows_in_pairs=True)
+        b, a = (rewriter.value(Permute(src=v, axes=(1, 0)), v.hint) for v in (a, b))
+        before = acc.op.src if isinstance(acc.op, Permute) else acc
+        other = isinstance(before.op, Wgmma)  # which adds to the same sum
+        acc = before if other else rewriter.value(Permute(src=acc, axes=(1, 0)), acc.hint)
+    made = _started(rewriter, op, acc, a=a, b=b, kind=kind, rows_in_pairs=pairs)
     return _in_shape(rewriter, rewriter.value(Permute(src=made, axes=(1, 0))) if swapped else made, op)
 
 

@@ -82,7 +82,8 @@ def wait_for_mmas(c: Compilation) -> Preserved:
     add_late(c, [loop for loop in loops if loop in early], lambda op: isinstance(op, Product) and bool(_writers(op)))
     users = c.uses
     moved = [loop for loop in loops if loop in early and start_early(loop.loop, is_outstanding)]
-    kept = {loop.loop: found for loop in loops if (found := in_flight(loop, users, loop in early, loop in ahead))}
+    room = consumer_registers(c.plan.teams * c.plan.warps, c.hints.occupancy, c.target) - OTHER
+    kept = {loop.loop: found for loop in loops if (found := in_flight(loop, users, loop in early, loop in ahead, room))}
     _Waits(users, kept).visit(function.body)
     late = max((sum(bool(until) for _, until in found.values()) for found in kept.values()), default=0)
     c.plan.early = bool(moved or late)
@@ -103,10 +104,10 @@ def _gains_ahead(c: Compilation, loop: For) -> bool:
     return held + OTHER <= consumer_registers(c.plan.teams * c.plan.warps, c.hints.occupancy, c.target)
 
 
-def in_flight(loop: For, users: Users, early: bool, ahead: bool) -> Kept:
+def in_flight(loop: For, users: Users, early: bool, ahead: bool, room: int) -> Kept:
     """The carried values that an iteration leaves outstanding: only MMAs use them, or, if MMAs may start `early`, the
     next iteration starts MMAs before it uses them, or only writes the registers of A; or it comes to them late, as the
-    one before has started its first MMA `ahead`: then those of the last MMA."""
+    one before has started its first MMA `ahead`: then those of the last MMA. `room`: registers of a thread."""
     out: Kept = {}
     body, yielded = loop.loop, loop.loop.terminator.operands
     order = {op: i for i, op in enumerate(body.ops)}
@@ -122,7 +123,7 @@ def in_flight(loop: For, users: Users, early: bool, ahead: bool) -> Kept:
         if value is not yielded[i] and is_outstanding(last := yielded[i].op) and last in order:
             assert isinstance(last, Product)
             steps, until = [last], [op for op in body.ops if param in all_reads(op)]
-        computed = [op for step in steps for op in _writers(step) if op in order]
+        computed = [op for step in steps for op in _writers(step, room) if op in order]
         until += computed
         alone = users.get(yielded[i]) == [body.terminator] and yielded.count(yielded[i]) == 1
         late = not until or (ahead and yielded[i].op is products[-1]) or (early and not steps[0].unit.enter and (
@@ -132,13 +133,20 @@ def in_flight(loop: For, users: Users, early: bool, ahead: bool) -> Kept:
     return out
 
 
-def _writers(product: Product) -> list[Op]:
+def _writers(product: Product, room: int = 1 << 16) -> list[Op]:
     """The op that writes the registers of an MMA's A. Permuting what was computed writes none; bytes that were loaded
-    are put into words after it."""
+    are put into words after it. Where registers have no room for what is computed before it, beside those that the MMA
+    still uses, an op before it."""
     writer = viewed(product.a).op
     while isinstance(writer, Permute) and (source := viewed(writer.src).op) is not None and source.elementwise:
         writer = source
-    return [] if isinstance(product.a.type, SharedType) or writer is None else [writer]
+    if isinstance(product.a.type, SharedType) or writer is None:
+        return []
+    room -= registers_of(product.acc) + registers_of(product.a)
+    while writer.elementwise and registers_of(largest := max(writer.operands, key=registers_of)) > room and (
+            before := viewed(largest).op) is not None and before.elementwise:
+        writer = before
+    return [writer]
 
 
 def _next_product(value: Value, users: Users, block: Block) -> Product | None:

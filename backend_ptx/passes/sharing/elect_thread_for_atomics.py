@@ -15,12 +15,12 @@ see different values could diverge.
 from __future__ import annotations
 
 from tilewright.backend_ptx.compilation import Compilation
-from tilewright.backend_ptx.layouts.shared import linear_shared
 from tilewright.backend_ptx.ops.shared import loaded, put
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.enums import MemoryOrder
 from tilewright.tileir.layouts.blocked import row_major
+from tilewright.tileir.layouts.buffers import linear_shared
 from tilewright.tileir.layouts.queries import is_replicated
 from tilewright.tileir.ops.atomics import Atomic
 from tilewright.tileir.ops.memory import Load

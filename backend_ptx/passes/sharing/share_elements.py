@@ -16,10 +16,10 @@ of tiles there, where each thread adds what it holds.
 from __future__ import annotations
 
 from tilewright.backend_ptx.compilation import Compilation
-from tilewright.backend_ptx.layouts.shared import linear_shared
 from tilewright.backend_ptx.ops.shared import SharedCount, loaded, put
 from tilewright.tileir.analysis.unit import Preserved
 from tilewright.tileir.diagnostics import TileUnsupportedFeatureError
+from tilewright.tileir.layouts.buffers import linear_shared
 from tilewright.tileir.ops.output import Print
 from tilewright.tileir.passes.count_in_buffers import Counters, count_in_buffers
 from tilewright.tileir.rewrite import Rewriter, rewrite_kinds

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.backend_ptx.layouts.matrices import movement
-from tilewright.backend_ptx.layouts.shared import access_vector, bank_conflicts, offset_bases
+from tilewright.backend_ptx.layouts.shared import bank_conflicts
 from tilewright.backend_ptx.ops.shared import BufferAccess, SharedAlloc, SharedLoad, SharedStore
 from tilewright.backend_ptx.ops.warpgroup import SharedView
 from tilewright.backend_ptx.targets import Target
@@ -18,6 +18,7 @@ from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.engines import Issuer
 from tilewright.tileir.f2 import span
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts.buffers import access_vector, offset_bases
 from tilewright.tileir.layouts.flat import LANE, OFFSET, REGISTER, WARP
 from tilewright.tileir.types import SharedType, TileType
 

@@ -14,7 +14,6 @@ import numpy as np
 
 from tilewright.arguments.spec import Spec
 from tilewright.backend_ptx.layouts.memory import SECTOR_BYTES, gather_access, tile_access
-from tilewright.backend_ptx.layouts.shared import copy_vector
 from tilewright.backend_ptx.ops.shared import BufferAccess
 from tilewright.inspecting.explorer.places import Numbering, chain_of
 from tilewright.tileir.analysis.effects import Dependences
@@ -25,6 +24,7 @@ from tilewright.tileir.diagnostics import Span
 from tilewright.tileir.engines import GLOBAL, Issuer
 from tilewright.tileir.f2 import span
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.layouts.buffers import copy_vector
 from tilewright.tileir.layouts.flat import LANE_BITS, parts
 from tilewright.tileir.layouts.queries import vector_along
 from tilewright.tileir.ops.atomics import Atomic

@@ -11,10 +11,11 @@ from tilewright.backend_ptx.layouts.boxes import Boxes, block_boxes, box_starts,
 from tilewright.backend_ptx.layouts.bulk import bulk_layout
 from tilewright.backend_ptx.layouts.matrices import matrix_plan, movement
 from tilewright.backend_ptx.layouts.mma import Fragment
-from tilewright.backend_ptx.layouts.shared import access_vector, bank_conflicts
+from tilewright.backend_ptx.layouts.shared import bank_conflicts
 from tilewright.backend_ptx.layouts.warpgroup import warpgroup_layouts
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.layouts.blocked import blocked
+from tilewright.tileir.layouts.buffers import access_vector
 from tilewright.tileir.layouts.flat import OFFSET, distributed, parts
 from tilewright.tileir.layouts.transform import extract
 

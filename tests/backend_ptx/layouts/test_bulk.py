@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tilewright.backend_ptx.layouts.bulk import bulk_copy, bulk_layout, tma_refusal
-from tilewright.backend_ptx.layouts.shared import inverse
 from tilewright.tileir.dtypes import bfloat16, float32, int64
+from tilewright.tileir.layouts.buffers import inverse
 from tilewright.tileir.types import ArrayType
 
 CASES = [

@@ -11,7 +11,7 @@ from support.layouts import check_distributed
 from tilewright.backend_ptx.layouts import shared
 from tilewright.tileir.f2 import Basis, combine, span
 from tilewright.tileir.layout import Layout
-from tilewright.tileir.layouts import convert, queries, transform
+from tilewright.tileir.layouts import buffers, convert, queries, transform
 from tilewright.tileir.layouts.blocked import blocked
 from tilewright.tileir.layouts.flat import (
     LANE,
@@ -163,11 +163,11 @@ def test_the_same_layout_needs_nothing() -> None:
 def test_shared_layouts_are_one_to_one(shape: tuple[int, ...], size: int, data: st.DataObject) -> None:
     source, target = data.draw(plains(shape, 4)), data.draw(plains(shape, 4))
     buffer = shared.swizzled_shared(source, target, size)
-    table = shared.inverse(buffer)
+    table = buffers.inverse(buffer)
     assert sorted(combine(table, f) for f in range(1 << len(table))) == list(range(1 << len(table)))
     for layout in (source, target):
-        vector, bits = shared.access_vector(buffer, layout, size)
-        offsets = shared.offset_bases(buffer, layout).register
+        vector, bits = buffers.access_vector(buffer, layout, size)
+        offsets = buffers.offset_bases(buffer, layout).register
         assert [combine(offsets, sum(1 << b for i, b in enumerate(bits) if k >> i & 1)) for k in range(vector)] \
             == list(range(vector))
 
@@ -185,4 +185,4 @@ def test_transposes_have_no_bank_conflicts(shape: tuple[int, int], size: int) ->
 
 def test_row_major_would_have_bank_conflicts() -> None:
     columns = blocked((64, 64), (0, 1), 4, 4)
-    assert shared.bank_conflicts(shared.linear_shared((64, 64)), columns, 4) == 15
+    assert shared.bank_conflicts(buffers.linear_shared((64, 64)), columns, 4) == 15

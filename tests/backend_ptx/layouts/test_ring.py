@@ -6,9 +6,10 @@ import pytest
 
 from tilewright.backend_ptx.layouts.matrices import matrix_rows, ring_layout, widest_copy
 from tilewright.backend_ptx.layouts.mma import Fragment, fragment_layouts
-from tilewright.backend_ptx.layouts.shared import access_vector, bank_conflicts, copy_vector, offset_bases
+from tilewright.backend_ptx.layouts.shared import bank_conflicts
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.layouts.blocked import blocked
+from tilewright.tileir.layouts.buffers import access_vector, copy_vector, offset_bases
 
 FRAGMENTS = {4: Fragment(16, 8, 8, 1), 2: Fragment(16, 8, 16, 2), 1: Fragment(16, 8, 32, 4)}
 # (M, N, K, warps)

@@ -18,7 +18,7 @@ from tilewright.backend_ptx.layouts.exchange import exchange_layout, side_cost
 from tilewright.backend_ptx.layouts.matrices import matrix_plan, matrix_rows
 from tilewright.backend_ptx.layouts.memory import tile_access
 from tilewright.backend_ptx.layouts.mma import Fragment, fragment_layouts
-from tilewright.backend_ptx.layouts.shared import access_vector, bank_conflicts
+from tilewright.backend_ptx.layouts.shared import bank_conflicts
 from tilewright.backend_ptx.layouts.warpgroup import warpgroup_layouts
 from tilewright.backend_ptx.llvm.compile import llvm_to_ptx
 from tilewright.backend_ptx.lower import emit_function
@@ -38,6 +38,7 @@ from tilewright.tileir.core import Function, Op
 from tilewright.tileir.dtypes import DType, bfloat16, bool_, float8_e4m3fn, float16, float32, int8
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.layouts.blocked import blocked
+from tilewright.tileir.layouts.buffers import access_vector
 from tilewright.tileir.layouts.flat import distributed, log2
 from tilewright.tileir.ops.memory import Store
 from tilewright.tileir.parser import parse
