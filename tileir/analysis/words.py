@@ -12,9 +12,11 @@ WORD = 4  # bytes
 
 def is_uniform(value: Value, known: dict[Value, bool] | None = None) -> bool:
     """Whether a tile is one register, or made of indices: it is rematerialised where it is used. `known`: answers from
-    before, while the function stays as it is; it gains this one."""
+    before, while the function stays as it is; it gains this one, and those that follow from it: of a chain of ops whose
+    end is asked for first, each would else be walked to its start."""
     known = {} if known is None else known
-    pending, seen = [value], {value}
+    pending: list[Value] = [value]
+    users: dict[Value, Value | None] = {value: None}
     while pending:
         now = pending.pop()
         op = now.op
@@ -22,12 +24,17 @@ def is_uniform(value: Value, known: dict[Value, bool] | None = None) -> bool:
             continue
         if now in known or op is None or not (
                 op.rematerializable or op.elementwise or isinstance(op, (Reshape, Broadcast))):
-            known[value] = False
+            user: Value | None = now
+            while user is not None:
+                known[user] = False
+                user = users[user]
             return False
         if not op.rematerializable and not (isinstance(op, Broadcast) and registers_of(op.src) <= 1):
-            pending += [v for v in op.operands if v not in seen]
-            seen.update(op.operands)
-    known.update(dict.fromkeys(seen, True))
+            for operand in op.operands:
+                if operand not in users:
+                    users[operand] = now
+                    pending.append(operand)
+    known.update(dict.fromkeys(users, True))
     return True
 
 

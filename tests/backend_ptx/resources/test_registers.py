@@ -9,6 +9,7 @@ import pytest
 import tilewright.backend_ptx.ops  # noqa: F401  (the parser knows machine ops)
 from tilewright.backend_ptx.resources.registers import live_registers
 from tilewright.tileir.analysis.words import is_uniform
+from tilewright.tileir.core import Value
 from tilewright.tileir.parser import parse
 
 ROW = (Path(__file__).parents[1] / "passes" / "golden" / "relieve_pressure-spill.tile").read_text()
@@ -48,3 +49,15 @@ def test_what_is_made_of_indices_is_found_in_as_many_steps_as_it_has_ops() -> No
     ops = ["%i0: tile<64xi32> = iota(size=64, dtype=i32)", *squares, "return()"]
     function = parse("func @squares() {\n  " + "\n  ".join(ops) + "\n}")
     assert is_uniform(function.body.ops[-2].results[0])
+
+
+def test_answers_of_a_chain_follow_from_its_end() -> None:
+    """Whether each value of a chain is uniform takes the time of one walk, whichever is asked for first."""
+    squares = [f"%i{k + 1}: tile<64xi32> = mul(lhs=%i{k}, rhs=%j)" for k in range(64)]
+    for first, answer in ("iota(size=64, dtype=i32)", True), ("reduce_max(src=%k, axes=(1))", False):
+        ops = ["%j: tile<64xi32> = iota(size=64, dtype=i32)", "%k: tile<64x1xi32> = reshape(src=%j, shape=(64, 1))",
+               f"%i0: tile<64xi32> = {first}", *squares, "return()"]
+        function = parse("func @squares() {\n  " + "\n  ".join(ops) + "\n}")
+        known: dict[Value, bool] = {}
+        assert is_uniform(function.body.ops[-2].results[0], known) is answer
+        assert all(known[op.results[0]] is answer for op in function.body.ops[2:-1])
