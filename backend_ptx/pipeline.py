@@ -42,11 +42,13 @@ from tilewright.tileir.passes.count_before_adding import count_before_adding
 from tilewright.tileir.passes.join_bounds import join_bounds
 from tilewright.tileir.passes.join_loops import join_loops
 from tilewright.tileir.passes.manager import Observer, Order, Pass, PassManager
+from tilewright.tileir.passes.multiply_by_reciprocals import multiply_by_reciprocals
 from tilewright.tileir.passes.shorten_exponentials import shorten_exponentials
 from tilewright.tileir.passes.widen_reductions import widen_reductions
 
 PIPELINE: Final[tuple[Pass[Compilation], ...]] = (
     shorten_exponentials,
+    multiply_by_reciprocals,
     scale_operands,
     count_before_adding,
     widen_reductions,
@@ -90,6 +92,7 @@ EXTRAS: Final = (join_bounds, split_stores, load_before_loops)
 ORDER: Final[tuple[Order[Compilation], ...]] = (
     (shorten_exponentials, form_clusters, "it knows the uses of what CTAs keep, not of what they exchange"),
     (shorten_exponentials, share_reciprocals, "it knows divisions"),
+    *((multiply_by_reciprocals, step, "it divides by whole sums") for step in (form_clusters, share_reciprocals)),
     (scale_operands, form_clusters, "CTAs share the operands of the multiply that it makes"),
     (count_before_adding, loop_over_blocks, "CTAs loop over blocks that only count"),
     (widen_reductions, form_clusters, "CTAs exchange elements of at least 32 bits"),

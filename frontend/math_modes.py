@@ -9,9 +9,9 @@ from typing import Any
 
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.dtypes import float32
-from tilewright.tileir.enums import RoundingMode
+from tilewright.tileir.enums import Form, RoundingMode
 from tilewright.tileir.ops.arith import Div
-from tilewright.tileir.ops.math import Exp, Form, Sqrt, Tanh
+from tilewright.tileir.ops.math import Exp, Sqrt, Tanh
 from tilewright.tileir.plan import Decision
 
 EXACT, DEFAULT, FAST = "exact", "default", "fast"

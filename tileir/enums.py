@@ -79,3 +79,18 @@ class MemoryScope(enum.Enum):
     CLUSTER = "cluster"
     DEVICE = "device"
     SYS = "sys"
+
+
+class Form(enum.Enum):
+    """How a GPU computes an exponential, or a quotient, of float32. Interpreters compute all forms alike.
+
+    - `USES`: as its uses tolerate (`tileir/analysis/tolerances.py`): the default
+    - `ACCURATE`: within 2 ulp, whatever they tolerate
+    - `RELATIVE`: within 64 ulp
+    - `FLUSHED`: within 64 ulp, and zero below 2**-126
+    """
+
+    USES = "uses"
+    ACCURATE = "accurate"
+    RELATIVE = "relative"
+    FLUSHED = "flushed"

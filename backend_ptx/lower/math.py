@@ -9,10 +9,11 @@ from tilewright.backend_ptx.lower import floats, integers
 from tilewright.backend_ptx.lower.directed import directed_operation
 from tilewright.backend_ptx.lower.registry import elementwise
 from tilewright.backend_ptx.mathlib import emit
+from tilewright.tileir.enums import Form
 from tilewright.tileir.ops import math as ops
 
 # The library has short forms by names that end in these.
-_FORMS: dict[object, str] = {ops.Form.RELATIVE: "_relative", ops.Form.FLUSHED: "_flushed"}
+_FORMS: dict[object, str] = {Form.RELATIVE: "_relative", Form.FLUSHED: "_flushed"}
 
 
 @elementwise(ops.Neg)

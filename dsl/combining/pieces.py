@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Block, Function, Op, Value, clone_block, clone_function
-from tilewright.tileir.ops.arith import Constant
+from tilewright.tileir.enums import Form
+from tilewright.tileir.ops.arith import Constant, Div
 from tilewright.tileir.ops.arrays import Extent, Stride
 from tilewright.tileir.ops.control import Return
+from tilewright.tileir.ops.math import Exp, Exp2
 from tilewright.tileir.ops.memory import Store
+from tilewright.tileir.passes.multiply_by_reciprocals import why_multiply
+from tilewright.tileir.passes.shorten_exponentials import shorten_exponentials
 from tilewright.tileir.plan import NO_ALIASES
 
 
@@ -44,7 +49,19 @@ def piece_of(function: Function, slots: Sequence[int]) -> Piece:
         op.replace_operands(renamed)
     copy.body.params = list(first.values())
     copy.aliases = NO_ALIASES
+    _settle_forms(copy)
     return Piece(copy, list(first))
+
+
+def _settle_forms(function: Function) -> None:
+    """What is computed as its uses tolerate: by those of the launch alone. What it stores may vanish, and the bits shall
+    be those of the launches one by one."""
+    unit = Unit(function)
+    shorten_exponentials(unit)
+    for op in function.walk():
+        if isinstance(op, (Exp, Exp2, Div)) and op.form is Form.USES:
+            multiplied = isinstance(op, Div) and why_multiply(unit, op)
+            op.form = Form.RELATIVE if multiplied else Form.ACCURATE
 
 
 def concatenated(first: Piece, second: Piece) -> Piece:

@@ -33,6 +33,7 @@ from tilewright.frontend.values import Val, is_loose, is_tile, known, named
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.diagnostics import TileTypeError
 from tilewright.tileir.dtypes import DType, bool_, float32, int8, int16, int32, uint8, uint16
+from tilewright.tileir.enums import Form
 from tilewright.tileir.ops import arith as ops
 from tilewright.tileir.ops.math import Not
 
@@ -104,6 +105,8 @@ def binary(t: Translator, name: str, x: Val, y: Val, what: str = "", **options: 
     left, right = known(x), known(y)
     if left is not None and right is not None:
         return fold_typed(t, what, spec.op, spec.fold, (left, right), dtype, **fields)
+    if "rounding" in fields and "form" in spec.op.fields:
+        fields["form"] = Form.ACCURATE
     shape = common_shape(what, x, y)
     lhs, rhs = (broadcast(t, computable(t, typed(t, v, dtype, shape if is_loose(v) else ())), shape) for v in (x, y))
     return t.emit(spec.op, lhs=lhs, rhs=rhs, **fields)

@@ -18,7 +18,7 @@ from tilewright.frontend.values import Val, is_loose, is_tile, known, named
 from tilewright.tileir.core import OPS, Op, Value
 from tilewright.tileir.diagnostics import TileTypeError
 from tilewright.tileir.dtypes import DType, bool_, float8_e4m3fn, float8_e5m2, float8_e8m0fnu, float32, int32, uint8
-from tilewright.tileir.enums import RoundingMode
+from tilewright.tileir.enums import Form, RoundingMode
 from tilewright.tileir.ops import math as ops
 from tilewright.tileir.ops.arith import And, Xor
 from tilewright.tileir.ops.convert import Bitcast
@@ -46,7 +46,7 @@ def unary(t: Translator, name: str, x: Val, **options: Any) -> Val:
     if fields:
         check_rounding(name, name, dtype, options)
         if "form" in op.fields and options.get("rounding") is RoundingMode.FULL:
-            fields["form"] = ops.Form.ACCURATE
+            fields["form"] = Form.ACCURATE
     if constant is not None and dtype is not float8_e8m0fnu:
         computed = dtype if dtype.arithmetic else float32
         result = fold_typed(t, name, op, op.on_number, (constant,), computed, **fields)

@@ -18,6 +18,7 @@ class Shown(NamedTuple):
 
 SHOWN = {
     "shorten_exponentials": Shown("shares", ctas=2),
+    "multiply_by_reciprocals": Shown("shares", ctas=2),
     "scale_operands": Shown("block_scaled"),
     "count_before_adding": Shown("counted_bytes"),
     "widen_reductions": Shown("reduce_axes"),

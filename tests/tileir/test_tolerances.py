@@ -13,7 +13,8 @@ import tilewright as tw
 from tilewright.tileir.analysis.float_ranges import float_range
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Function
-from tilewright.tileir.ops.math import Exp, Exp2, Form
+from tilewright.tileir.enums import Form
+from tilewright.tileir.ops.math import Exp, Exp2
 from tilewright.tileir.parser import parse
 from tilewright.tileir.passes.shorten_exponentials import shorten_exponentials
 

@@ -115,12 +115,32 @@ def _quotient(op: arith.Div) -> FloatRange:
 @_RULES.register(ReduceSum)
 def _sum_of_elements(op: ReduceSum) -> FloatRange:
     """Of powers of which one is 1, as its exponent is the difference of the greatest number and itself, at least 1."""
-    power = op.src.op
-    if isinstance(power, (functions.Exp, functions.Exp2)) and isinstance(power.src.op, arith.Sub):
-        difference = power.src.op
-        if (top := greatest_of(difference.lhs, difference.rhs)) is not None and set(top.axes) <= set(op.axes):
-            return FloatRange(1.0)
+    top = _subtracted_from(op.src)
+    if top is not None and set(top.axes) <= set(op.axes):
+        return FloatRange(1.0)
     return NOT_NEGATIVE if float_range(op.src).positive else ANY
+
+
+def _subtracted_from(powers: Value) -> ReduceMax | None:
+    """The maximum of the exponents' numbers, which is taken off each of them. Where powers are masked with zeros, the
+    numbers are masked with minus infinity (of a row that is masked whole all powers are zero, and its sum)."""
+    masked = powers.op if isinstance(powers.op, arith.Select) and _is(powers.op.rhs, 0.0) else None
+    power = powers.op if masked is None else masked.lhs.op
+    if not isinstance(power, (functions.Exp, functions.Exp2)) or not isinstance(power.src.op, arith.Sub):
+        return None
+    numbers, limit = power.src.op.operands
+    if masked is not None:
+        kept = numbers.op
+        if not isinstance(kept, arith.Select) or kept.cond is not masked.cond or not _is(kept.rhs, -math.inf):
+            return None
+    return greatest_of(numbers, limit)
+
+
+def _is(value: Value, number: float) -> bool:
+    op: Op | None = value.op
+    while isinstance(op, (shape.Broadcast, shape.Reshape)):
+        op = op.src.op
+    return isinstance(op, arith.Constant) and op.value == number
 
 
 def greatest_of(value: Value, limit: Value) -> ReduceMax | None:

@@ -38,11 +38,13 @@ MANTISSA = 10
 
 class _Errors(NamedTuple):
     """A value with errors: whether magnitudes below 2**-126 are zero (an absolute error), and whether it has been a
-    factor, so that its relative error would add up with each iteration that multiplies what it carries."""
+    factor, so that its relative error would add up with each iteration that multiplies what it carries. Beside those
+    that an `uncertain` value has anyway they are small, whatever it is added to."""
 
     value: Value
     flushed: bool
     factor: bool
+    uncertain: bool
 
 
 class Use(NamedTuple):
@@ -56,10 +58,10 @@ _Rule = Callable[[Any, _Errors, Unit], "Use | None"]
 _RULES: RuleTable[_Rule] = RuleTable("tolerance of errors")
 
 
-def tolerated(value: Value, flushed: bool, unit: Unit) -> list[str] | None:
+def tolerated(value: Value, flushed: bool, unit: Unit, uncertain: bool = False) -> list[str] | None:
     """Why all uses of a float32 value tolerate the errors; None: one does not."""
     reasons: dict[str, None] = {}
-    work, seen = [_Errors(value, flushed, False)], set[_Errors]()
+    work, seen = [_Errors(value, flushed, False, uncertain)], set[_Errors]()
     while work:
         errors = work.pop()
         if errors in seen:
@@ -101,11 +103,18 @@ def _summed(op: ReduceSum, errors: _Errors, unit: Unit) -> Use | None:
 @_RULES.register(arith.Add)
 def _added(op: arith.Add, errors: _Errors, unit: Unit) -> Use | None:
     """Without a difference there is no cancellation. Beside a number that is not small nothing is lost by flushing."""
+    if errors.uncertain:
+        return _passes(op, errors, unit)
     ranges = [float_range(v) for v in op.operands]
     if not all(r.positive for r in ranges):
         return None
     large = max(r.low for r in ranges) >= 1 / FACTOR
     return Use(passed=(errors._replace(value=op.result, flushed=errors.flushed and not large),))
+
+
+@_RULES.register(arith.Sub, arith.Fma)
+def _subtracted(op: arith.Sub | arith.Fma, errors: _Errors, unit: Unit) -> Use | None:
+    return _passes(op, errors, unit) if errors.uncertain else None
 
 
 @_RULES.register(arith.Mul)

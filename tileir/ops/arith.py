@@ -9,7 +9,7 @@ from tilewright.tileir.analysis.floats import holds
 from tilewright.tileir.core import Op, Value, attribute, operand, require
 from tilewright.tileir.diagnostics import TileTypeError
 from tilewright.tileir.dtypes import DType, bool_
-from tilewright.tileir.enums import RoundingMode
+from tilewright.tileir.enums import Form, RoundingMode
 from tilewright.tileir.types import TileType, Type
 
 
@@ -99,9 +99,10 @@ class Mul(RoundedBinary, opcode="mul", commutative=True, cheap=True, speculatabl
 
 
 class Div(RoundedBinary, opcode="div"):
-    """lhs / rhs on floats. `rounding` may also be FULL or APPROX (float32)."""
+    """lhs / rhs on floats. `rounding` may also be FULL or APPROX (float32). `form` is not FLUSHED."""
 
     takes = FLOATS
+    form: Form = attribute(default=Form.USES, enum=Form)
 
 
 class Fma(Op, opcode="fma", elementwise=True):

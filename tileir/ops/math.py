@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import enum
 import math
 from collections.abc import Callable
 from typing import Any, ClassVar
 
 from tilewright.tileir.core import Op, Value, attribute, operand
 from tilewright.tileir.dtypes import bool_, int32
-from tilewright.tileir.enums import RoundingMode
+from tilewright.tileir.enums import Form, RoundingMode
 from tilewright.tileir.ops.arith import BITS, FLOATS, INTEGERS, NUMBERS, Kind, check_kind
 from tilewright.tileir.types import Type
 
@@ -65,21 +64,6 @@ class Not(Unary, opcode="not", speculatable=True):
     """Bitwise complement of integers, logical not of bools."""
 
     takes = BITS
-
-
-class Form(enum.Enum):
-    """How a GPU computes an exponential of float32. Interpreters compute all alike.
-
-    - `USES`: as its uses tolerate (`tileir/analysis/tolerances.py`): the default
-    - `ACCURATE`: within 2 ulp, whatever they tolerate
-    - `RELATIVE`: within 64 ulp
-    - `FLUSHED`: within 64 ulp, and zero below 2**-126
-    """
-
-    USES = "uses"
-    ACCURATE = "accurate"
-    RELATIVE = "relative"
-    FLUSHED = "flushed"
 
 
 class Exp(FloatUnary, opcode="exp", on_number=math.exp):

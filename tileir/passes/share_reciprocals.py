@@ -16,15 +16,12 @@ import math
 from collections.abc import Callable
 
 from tilewright.tileir.analysis.bounded import is_bounded
+from tilewright.tileir.analysis.divisors import divides_many
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved, Unit
 from tilewright.tileir.core import Op, Value
-from tilewright.tileir.dtypes import float32
-from tilewright.tileir.enums import RoundingMode
 from tilewright.tileir.ops.arith import And, Div, Ge, Le, Select
 from tilewright.tileir.ops.shape import Broadcast
 from tilewright.tileir.rewrite import Rewriter, only, rewrite
-
-ENOUGH = 8  # elements for each divisor: a thread then has several of one divisor in most layouts
 
 
 def share_reciprocals(
@@ -33,7 +30,7 @@ def share_reciprocals(
     """Afterwards no `div` of float32 to nearest divides many elements by a number that is the same for them: what
     `divide(lhs=, rhs=, reciprocal=, bounded=)` makes does, whose reciprocal is NaN but for `divisors` within these two.
     `gathers`: an op that brings the parts of a sum together (see `is_bounded`)."""
-    chosen = {op for op in unit.function.walk() if isinstance(op, Div) and _qualifies(unit, op)}
+    chosen = {op for op in unit.function.walk() if isinstance(op, Div) and divides_many(unit, op)}
     if not chosen:
         return ALL
     shared = {op.rhs for op in chosen}
@@ -53,16 +50,6 @@ def share_reciprocals(
 
     rewrite(unit.function, {Broadcast: keep_broadcast, Div: only(chosen, by_reciprocal)})
     return NONE
-
-
-def _qualifies(unit: Unit, op: Div) -> bool:
-    """Whether many elements of a tile have one divisor, or few in each of many iterations."""
-    nearest = op.rounding is RoundingMode.RN and not op.ftz and op.lhs.type.dtype is float32
-    spread = op.rhs.op
-    if not nearest or not isinstance(spread, Broadcast):
-        return False
-    again = op.lhs.type.size > 1 and any(o.repeats for o in unit.around(op) if o not in unit.around(spread))
-    return again or op.lhs.type.size >= ENOUGH * spread.src.type.size
 
 
 def _reciprocal(b: Rewriter, divisor: Value, divisors: tuple[float, float]) -> Value:

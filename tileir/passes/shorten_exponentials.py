@@ -12,8 +12,8 @@ from __future__ import annotations
 from tilewright.tileir.analysis.tolerances import tolerated
 from tilewright.tileir.analysis.unit import ALL, Preserved, Unit
 from tilewright.tileir.dtypes import float32
-from tilewright.tileir.enums import RoundingMode
-from tilewright.tileir.ops.math import Exp, Exp2, Form
+from tilewright.tileir.enums import Form, RoundingMode
+from tilewright.tileir.ops.math import Exp, Exp2
 from tilewright.tileir.plan import Decision
 
 # Short forms by opcode, the shortest first. A power of 2 is no longer where nothing is flushed.

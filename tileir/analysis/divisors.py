@@ -1,0 +1,52 @@
+"""Divisions of many elements by one number, and divisors that a sum of floats has made uncertain.
+
+    %s = reduce_sum(src=%x, axes=(1))       // of n >= 64 elements: within n * eps of the sum of their magnitudes
+    %m = div(lhs=%s, rhs=%columns)          // as uncertain
+    %d = sqrt(src=%m)                       // half as uncertain
+    %q = div(lhs=%x, rhs=%d)                // exactly rounded or not, as uncertain as %d
+
+eps is 2**-23, that of float32.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from tilewright.tileir.analysis.tolerances import SUMMANDS
+from tilewright.tileir.analysis.unit import Unit
+from tilewright.tileir.core import Op, Value
+from tilewright.tileir.dtypes import float32
+from tilewright.tileir.enums import RoundingMode
+from tilewright.tileir.ops import arith, shape
+from tilewright.tileir.ops import math as functions
+from tilewright.tileir.ops.convert import Cast
+from tilewright.tileir.ops.reduce import ReduceSum
+
+ENOUGH = 8
+"""Elements for each divisor: a thread then has several of one divisor in most layouts."""
+
+_ONE = (shape.Broadcast, shape.Reshape, shape.Permute, functions.Neg, functions.Abs, functions.Sqrt, functions.Rsqrt)
+_TWO = (arith.Mul, arith.Div, arith.Add)
+
+
+def divides_many(unit: Unit, op: arith.Div) -> bool:
+    """Whether a float32 division to nearest divides many elements of a tile by one number, or few in each of many
+    iterations."""
+    nearest = op.rounding is RoundingMode.RN and not op.ftz and op.lhs.type.dtype is float32
+    spread = op.rhs.op
+    if not nearest or not isinstance(spread, shape.Broadcast):
+        return False
+    again = op.lhs.type.size > 1 and any(o.repeats for o in unit.around(op) if o not in unit.around(spread))
+    return again or op.lhs.type.size >= ENOUGH * spread.src.type.size
+
+
+def is_uncertain(value: Value) -> bool:
+    """Whether a float is computed from a sum of many, by ops that hand on half of its relative error at least."""
+    op: Op | None = value.op
+    if isinstance(op, ReduceSum):
+        summands = prod(op.src.type.shape[axis] for axis in op.axes)
+        return bool(op.src.type.dtype.is_float and summands >= SUMMANDS)
+    if isinstance(op, (*_ONE, Cast)):
+        source = op.operands[0]
+        return bool(source.type.dtype.is_float) and is_uncertain(source)
+    return isinstance(op, _TWO) and any(map(is_uncertain, op.operands))
