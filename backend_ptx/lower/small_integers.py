@@ -3,7 +3,8 @@ adds: their bits are put below those of a float whose last bit counts 1, which i
 
 float16 holds 8 such bits from 1024 on. bfloat16 holds 7 from 128 on: the upper one decides which number is subtracted,
 128 or 256. float32, one element an instruction, gains less, and ptxas then starts it behind the wait for an MMA: a GEMM
-with int8 rows times float32 scales, 4096^3 by 128x256x64, takes 198 us on an H100 with conversions, 233 so.
+with int8 rows times float32 scales, 4096^3 by 128x256x64, takes 198 us on an H200 with conversions, 233 so (the
+former against itself 0.96).
 """
 
 from __future__ import annotations
