@@ -49,8 +49,7 @@ def _load(space: str, size: int, count: int, path: str = "", **order: str) -> In
     return Instruction(
         name, f"@${count + 1} {name} {_lanes(0, count)}, [${count}];", (_ADDRESS[space], "i1", *[kind] * count),
         (kind,) * count, "load", {"space": space, "size": size, "count": count, **order},
-        tied={2 + i: i for i in range(count)}, reads=True, writes=bool(order),
-    )
+        tied={2 + i: i for i in range(count)}, reads=True, writes=bool(order))
 
 
 def _store(space: str, size: int, count: int, **order: str) -> Instruction:
@@ -58,8 +57,7 @@ def _store(space: str, size: int, count: int, **order: str) -> Instruction:
     name = f"{'.'.join(('st', *order.values()))}.{space}.{width_name(size, count)}"
     return Instruction(
         name, f"@$1 {name} [$0], {_lanes(2, count)};", (_ADDRESS[space], "i1", *[REGISTER_TYPE[size]] * count), (),
-        "store", {"space": space, "size": size, "count": count, **order}, writes=True,
-    )
+        "store", {"space": space, "size": size, "count": count, **order}, writes=True)
 
 
 def _atomic(op: str, kind: str, semantics: str, scope: str, space: str = "global") -> Instruction:

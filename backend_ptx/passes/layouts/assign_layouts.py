@@ -306,8 +306,7 @@ class _Inserter:
     def _feed_values(self, user: Op, field: str, variables: Sequence[Value]) -> None:
         setattr(user, field, tuple(
             self._in_layout(value, self.layout_of(variable)) if is_tile(value) else value
-            for value, variable in zip(getattr(user, field), variables, strict=True)
-        ))
+            for value, variable in zip(getattr(user, field), variables, strict=True)))
 
     def _group_layout(self, op: Op, value: Value) -> Layout:
         """The layout that an op needs for an operand: that of its class; a store may have its own."""

@@ -55,8 +55,7 @@ def lower_conversions(c: Compilation) -> Preserved:
         ConvertLayout: lambda rewriter, op: _convert(rewriter, op, c),
         Stage: lambda rewriter, op: _stage(rewriter, op, users.get(op.result, []), op in busy),
         Extract: lambda rewriter, op: _extract(rewriter, op, buffers),
-        Take: _take,
-    })
+        Take: _take})
     return NONE
 
 

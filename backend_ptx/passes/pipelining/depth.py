@@ -86,8 +86,9 @@ class Depths:
 
     def of_kernel(self, rings: Sequence[Ring], filled: Collection[Op]) -> Decision:
         """As many slots as fit for all rings. Those of loops around the others' have two, and what is filled once has
-        one, where these keep as many as without them, or ENOUGH. `filled`: the operands that threads stage into slots
-        of the remaining memory."""
+        one, where these keep as many as without them, or ENOUGH. Where two of each do not fit, what threads have read
+        before an iteration ends has one: its next tile comes while they compute with this one. `filled`: the operands
+        that threads stage into slots of the remaining memory."""
         inner = [ring for ring in rings if multiplies(ring.channels[0].region)]
         outer = {ring: 1 if ring.channels[0].once else 2 for ring in rings if ring not in inner}
         room, total = self._room(rings, filled), sum(ring.bytes for ring in inner)
@@ -95,11 +96,13 @@ class Depths:
         alone = self._room(inner, filled) if outer else room
         if (room - taken) // total < min(ENOUGH, alone // total):
             room, outer, taken = alone, {}, 0
-        for ring in inner:
-            ring.slots = slots_that_fit(self._appetite(TMA_LOAD), room - taken, total, ring.latencies)
-        if not any(r.slots for r in inner):
+        many = inner if (room - taken) // total >= 2 else [ring for ring in inner if not ring.read_early]
+        least = total - sum(ring.bytes for ring in many)
+        for ring in many:
+            ring.slots = slots_that_fit(self._appetite(TMA_LOAD), room - taken - least, total - least, ring.latencies)
+        if not any(r.slots for r in many):
             return decisions.no_rings(room, total)
-        for ring, slots in outer.items():
+        for ring, slots in (*outer.items(), *((ring, 1) for ring in inner if ring not in many)):
             ring.slots = slots
         return decisions.rings([r.slots for r in (*outer, *inner)], room, total)
 

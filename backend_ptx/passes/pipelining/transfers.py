@@ -170,6 +170,11 @@ class Ring:
         return sum(t.bytes for t in self.types)
 
     @property
+    def read_early(self) -> bool:
+        """Whether its slots are free before an iteration ends: threads alone read them."""
+        return all(c.release is not None and not any(t.stages for t in c.transfers) for c in self.channels)
+
+    @property
     def latencies(self) -> list[int]:
         """The hints of its loads."""
         return [t.latency for c in self.channels for t in c.transfers if t.latency is not None]
