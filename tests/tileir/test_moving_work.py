@@ -16,6 +16,7 @@ from tilewright.tileir.ops.memory import Load
 from tilewright.tileir.ops.reduce import Reduction
 from tilewright.tileir.parser import parse
 from tilewright.tileir.passes.cut_tiles import alike, cut_tiles, unshare
+from tilewright.tileir.passes.load_ahead import load_ahead
 from tilewright.tileir.passes.sinking import reload, sink, used_late
 from tilewright.tileir.passes.start_early import start_early
 from tilewright.tileir.verifier import verify
@@ -200,3 +201,57 @@ def test_what_starts_early_leaves_before_it_what_a_later_one_needs() -> None:
     # t needs nothing of s and passes by all. y waits for s: z follows it at once, before what neither needs.
     assert names(function.body.ops) == ["s", "t", "p", "d", "y", "z", "sum", "e", "return"]
     assert not start_early(function.body, lambda op: isinstance(op, Mul))
+
+
+def recurrence(place: str = "%k", written: str = "%y", view: str = "%x", checked: str = "true") -> Function:
+    """h = h * x[k] + x[k] over as many rows as the grid's second axis has blocks, less one."""
+    return parse(f"""
+func @recurrence(%x: array<?x4xf32, strides=4x1>, %y: array<?x4xf32, strides=4x1>) {{
+  %zero: i32 = constant(value=0, type=tile<i32>)
+  %one: i32 = constant(value=1, type=tile<i32>)
+  %blocks: i32 = num_blocks(axis=1)
+  %n: i32 = sub(lhs=%blocks, rhs=%one)
+  %acc: tile<1x4xf32> = constant(value=0x1p-1, type=tile<1x4xf32>)
+  %r: tile<1x4xf32>, %c: i32 = for(lower=%zero, upper=%n, step=%one, init=(%acc, %zero))
+      .loop(%k: i32, %h: tile<1x4xf32>, %q: i32) {{
+    %d: i32 = mul(lhs={place}, rhs=%one)
+    %z: array<?x4xf32, strides=4x1> = slice_array(
+        array=%x, axis=0, start=%d, stop=%n, type=array<?x4xf32, strides=4x1>)
+    %t: tile<1x4xf32> = load(array={view}, index=(%d, %zero), shape=(1, 4), steps=(1, 4), order=(0, 1), padding="zero",
+                             check_bounds={checked})
+    %p: tile<1x4xf32> = mul(lhs=%h, rhs=%t)
+    %s: tile<1x4xf32> = add(lhs=%p, rhs=%t)
+    %e: i32 = add(lhs=%q, rhs=%one)
+    yield(values=(%s, %e))
+  }}
+  store(array={written}, index=(%zero, %zero), value=%r, steps=(1, 4), order=(0, 1))
+  return()
+}}
+""")
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 7])
+def test_iterations_load_for_the_next_one(count: int) -> None:
+    """To the same bits, also where there is no iteration, and where the last one is the array's last row."""
+    x = np.random.default_rng(7).standard_normal((7, 4)).astype(np.float32)
+    out = [np.ones((1, 4), np.float32) for _ in range(2)]
+    function = recurrence()
+    compile_function(function).run((1, count + 1, 1), [x, out[0]])
+    load_ahead(Unit(function))
+    verify(function)
+    compile_function(function).run((1, count + 1, 1), [x, out[1]])
+    [loop] = [op for op in function.walk() if isinstance(op, For)]
+    assert len(loop.results) == 3
+    assert [sum(isinstance(op, Load) for op in block.ops) for block in (loop.loop, function.body)] == [1, 1]
+    np.testing.assert_array_equal(out[0], out[1])
+
+
+@pytest.mark.parametrize(("function", "most"), [
+    (recurrence("%q"), 1), (recurrence(written="%x"), 1), (recurrence("%one"), 1), (recurrence(), 0),
+    (recurrence(view="%z"), 1), (recurrence(checked="false"), 1)])
+def test_loads_that_wait_for_the_iteration_stay(function: Function, most: int) -> None:
+    """Of a place that is carried, of an array that the kernel writes, of one place, of more registers, of a view that
+    has moved, and those that promise to be inside."""
+    load_ahead(Unit(function), most)
+    [loop] = [op for op in function.walk() if isinstance(op, For)]
+    assert len(loop.results) == 2

@@ -45,6 +45,7 @@ from tilewright.tileir.engines import THREADS, Engine
 from tilewright.tileir.iterations import most_iterations
 from tilewright.tileir.ops.control import For, While
 from tilewright.tileir.passes.dce import dce
+from tilewright.tileir.passes.load_ahead import load_ahead
 
 LATE_SLOTS = 3  # without which MMAs that the next iteration waits for could still read what a warp stores there
 CARRIERS: dict[Engine, type[Carrier]] = {TMA_LOAD: Tma, CP_ASYNC: AsyncCopies, THREADS: Staging}
@@ -61,7 +62,7 @@ def pipeline_loops(c: Compilation) -> Preserved:
     choice.copies()
     choice.staged()
     if not choice.channels and not c.has(TmaAcquire):
-        return ALL
+        return load_ahead(c)
     c.plan.stages = tuple(ring.slots for ring in choice.depths.rings)
     constants = Constants(function)
     carriers = [_carrier(ch)(ch, constants, c.facts, c.plan.warps) for ch in choice.channels]
