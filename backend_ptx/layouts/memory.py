@@ -86,12 +86,12 @@ def tile_access(array: ArrayType, order: tuple[int, ...], steps: tuple[int, ...]
 
 
 @lru_cache(maxsize=1024)
-def gather_access(array: ArrayType, shape: tuple[int, ...], indices: tuple[Along, ...]) -> Access:
+def gather_access(array: ArrayType, shape: tuple[int, ...], indices: tuple[Along, ...], loaded: bool = False) -> Access:
     """A gather or scatter by index tiles of which these runs are known (none: each element is an access of its own).
-    Where they say nothing, most often the last axis walks along memory."""
+    Where they say nothing, most often the last axis walks along memory, unless indices along it are `loaded`."""
     size = array.dtype.bytes
     runs = ((gather_run(array, indices, axis, VECTOR_BYTES).length, axis) for axis in range(len(shape)))
     widest = max(runs, default=(1, 0))
     vector, fast = widest if widest[0] > 1 else (1, len(shape) - 1)
     order = (fast, *(axis for axis in reversed(range(len(shape))) if axis != fast))
-    return Access(shape, order[: len(shape)], vector, True, size)
+    return Access(shape, order[: len(shape)], vector, not loaded or widest[0] > 1, size)

@@ -31,6 +31,11 @@ def rows_of(table, rows, out, n: tw.Constant[int], step: tw.Constant[int]):
     row = tw.load(rows, (i,), (4,))
     column = tw.arange(n, dtype=tw.int32) * step
     tw.store(out, (i, 0), tw.gather(table, (row[:, None], column[None, :])))
+
+@tw.tile_kernel
+def looked_up(image, table, out, n: tw.Constant[int]):
+    t = tw.load(image, tw.bid(0), n)
+    tw.store(out, tw.bid(0), tw.gather(table, t.astype(tw.int32)))
 '''
 SQUARE = tw.spec("bf16[1024,1024]")
 
@@ -78,6 +83,9 @@ def test_gathers_by_vectors_and_by_elements(file: Path) -> None:
     args = tw.spec("bf16[4096,1024]"), tw.spec("i32[4096]"), tw.spec("bf16[4096,256]"), 256
     assert "gather of table: 16 bytes at a time" in decisions(kernel, (*args, 1), "sm_90a")
     assert "gather of table: 2 bytes at a time" in decisions(kernel, (*args, 2), "sm_90a")
+    args = tw.spec("u8[65536]"), tw.spec("u8[256]"), tw.spec("u8[65536]")
+    lines = decisions(load_kernel(f"{file}:looked_up"), (*args, 4096), "sm_90a")  # what is looked up lies anywhere
+    assert {"load of image: 16 bytes at a time", "store to out: 16 bytes at a time"} <= set(lines)
 
 
 def test_command_line(file: Path, capsys: pytest.CaptureFixture[str]) -> None:

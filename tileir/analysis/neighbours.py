@@ -6,8 +6,9 @@ from math import prod
 from typing import NamedTuple
 
 from tilewright.tileir.analysis.runs import Along
-from tilewright.tileir.core import Function
-from tilewright.tileir.ops.memory import Load
+from tilewright.tileir.core import Function, Op, Value
+from tilewright.tileir.ops.memory import Gather, Load
+from tilewright.tileir.ops.shape import Broadcast
 from tilewright.tileir.types import ArrayType
 
 WIDEST = 16  # bytes of one access
@@ -60,6 +61,29 @@ def moves_elements(function: Function) -> bool:
     longest = max((prod(op.shape) for op in loads), default=0)
     return any(prod(op.shape) == longest and tile_run(op.array.type, op.order, op.steps, op.shape, WIDEST).length == 1
                for op in loads)
+
+
+def looks_up(op: Op) -> bool:
+    """Whether an op gathers at indices that, along the last axis, come from memory: neighbours may lie anywhere.
+
+    Stores at such indices are no less side by side: on an H200, 2^24 numbers scattered among neighbours took 49 us by
+    lanes side by side, 53 by lanes with four numbers each.
+    """
+    return isinstance(op, Gather) and any(map(_is_loaded, op.indices))
+
+
+def _is_loaded(index: Value) -> bool:
+    work, seen = [index], {index}
+    while work:
+        op = work.pop().op
+        if isinstance(op, (Load, Gather)):
+            return True
+        passes_on = op is not None and (op.elementwise or op.same_elements or isinstance(op, Broadcast))
+        for source in op.operands if op is not None and passes_on else ():
+            if source.type.shape[-1:] == index.type.shape[-1:] and source not in seen:
+                seen.add(source)
+                work.append(source)
+    return False
 
 
 class GatherRun(NamedTuple):

@@ -13,6 +13,7 @@ from tilewright.backend_ptx.layouts.memory import Access, gather_access, tile_ac
 from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.tileir.analysis.axes import is_tile
 from tilewright.tileir.analysis.joined import Joined
+from tilewright.tileir.analysis.neighbours import looks_up
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.carried import carried
 from tilewright.tileir.core import Op, Value
@@ -152,7 +153,7 @@ class Classes(Joined[Value]):
                 self.anchors[op] = Anchor(op, op.tile, access, weight, splits=True)
         elif isinstance(op, (Gather, Scatter, Atomic)) and op.shape:
             indices = () if isinstance(op, Atomic) else tuple(self.unit.runs[i] for i in op.indices)
-            access = gather_access(op.array.type, op.shape, indices)
+            access = gather_access(op.array.type, op.shape, indices, looks_up(op))
             if self.groups[op]:
                 self.anchors[op] = Anchor(op, self.groups[op][0], access, weight, splits=False)
 
