@@ -18,7 +18,7 @@ from tilewright.frontend.scopes import Binding
 from tilewright.frontend.subscripts import constant_slice, evaluate_index, item, key_of, position
 from tilewright.frontend.translator import Translator
 from tilewright.frontend.values import Changed, Keywords, Val, like
-from tilewright.tileir.diagnostics import TileSyntaxError, TileTypeError
+from tilewright.tileir.diagnostics import TileSyntaxError, TileTypeError, TileValueError
 
 Change = Callable[[Val], Val]
 
@@ -134,8 +134,11 @@ def _with_item(container: Val, index: Val, value: Val) -> Val:
     if isinstance(container, Keywords):
         return Keywords({**container.items, key_of(index): value}, container.made)
     if isinstance(index, slice):
-        items = list(container)
-        items[constant_slice(container, index)] = value
+        items, places = list(container), constant_slice(container, index)
+        taken = len(items[places])
+        if places.step not in (None, 1) and taken != len(value):
+            raise TileValueError(f"a slice with a step takes a value for each place: {taken}, got {len(value)}")
+        items[places] = value
         return like(container, items)
     i = position(container, index)
     return like(container, (value if k == i else v for k, v in enumerate(container)))

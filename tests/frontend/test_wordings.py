@@ -127,7 +127,13 @@ def used_after_del(a: Any, b: Any, c: Any) -> Any:
     return (a,)  # noqa: F821
 
 
-REFUSED = (slice_of_two_names, deleted_ahead, slice_in_place, class_of_the_run, used_after_del)
+def steps_of_other_lengths(a: Any, b: Any, c: Any) -> Any:
+    xs = [a, b, c, a]
+    xs[::2] = [b, c, a]
+    return xs
+
+
+REFUSED = (steps_of_other_lengths, slice_of_two_names, deleted_ahead, slice_in_place, class_of_the_run, used_after_del)
 
 
 @pytest.mark.parametrize("compute", REFUSED, ids=lambda f: f.__name__)
