@@ -26,6 +26,7 @@ class DeviceKernel:
     `cluster` blocks run each block of a launch's grid: the machine's is so many times longer along its axis 0.
     `dependent`: it waits by itself for the grids before it, so that a launch may start it while they run. `looped`: its
     CTAs loop over the blocks of a launch, for which as many as run at once are enough. `packed`: each CTA runs so many.
+    `joins`: so many blocks of each axis of a launch may become one, of another kernel.
     """
 
     name: str
@@ -46,6 +47,7 @@ class DeviceKernel:
     packed: int = 1
     walked: tuple[int, ...] = ()
     shares: bool = False
+    joins: tuple[int, ...] = ()
 
 
 def load_entry(entry: Entry, device: Device) -> DeviceKernel | None:

@@ -22,6 +22,7 @@ class Decided(Protocol):
     def target(self) -> Target: ...
     @property
     def hints(self) -> Hints: ...
+    def tile_ir(self) -> Function: ...
     def machine_ir(self, observer: Callable[[str, Function], None] | None = None) -> Function: ...
 
 
@@ -38,9 +39,19 @@ def decisions_of(stages: Decided) -> list[Decision]:
     function = stages.machine_ir(look)
     asked = [Decision(name, value, "your hint") for name, value in settings(stages.hints).items()
              if name != "opt_level"]
-    made = [*function.decisions, *_intervals(function, stages.target)]
+    made = [*_joined(stages), *function.decisions, *_intervals(function, stages.target)]
     shared = Decision("shared_bytes", function.plan.shared_bytes)
     return [*products, *asked, *made, shared, *_accesses(function)]
+
+
+def _joined(stages: Decided) -> list[Decision]:
+    """Blocks that launches of many of them join to one, of another kernel than this one."""
+    from tilewright.launching.joining import joins_of
+    from tilewright.tileir.plan import Decision
+
+    joins = joins_of(stages.tile_ir(), stages.target, stages.hints)
+    why = "in launches of many, by a kernel of its own: they load what they share once"
+    return [Decision("block_join", "x".join(map(str, joins)), why)] if joins else []
 
 
 def _intervals(function: Function, target: Target) -> list[Decision]:

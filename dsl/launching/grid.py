@@ -34,6 +34,14 @@ class Grid:
         x, y, z = self.size
         return -(-x // blocks), y, z
 
+    def joins(self, counts: tuple[int, ...]) -> bool:
+        """Whether so many blocks of each axis can be one."""
+        return not self.linear and all(n % count == 0 for n, count in zip(self.size, counts, strict=False))
+
+    def joined(self, counts: tuple[int, ...]) -> Grid:
+        """The grid of a kernel whose blocks are so many of this one."""
+        return _make(tuple(n // count for n, count in zip(self.size, (*counts, 1), strict=True)))
+
     def looped(self, most: int) -> tuple[int, int, int]:
         """The hardware's grid of at most so many blocks, which loop over those of this one. ValueError for so many that
         their numbers could exceed 32 bits."""

@@ -55,19 +55,26 @@ class Once:
 class Specialiser:
     """One kernel's source, its parameters and hints: binds arguments, and makes the Tile IR for them."""
 
-    def __init__(self, source: Source, hints: KernelOptions, rules: LaunchRules) -> None:
+    def __init__(
+        self, source: Source, hints: KernelOptions, rules: LaunchRules, joins: tuple[int, ...] = (),
+    ) -> None:
         self.source = source
         self.name = source.name
         self.params = source.params
         self.call = CallSignature(source.parameters, self.name)
         self.hints = hints
         self.rules = rules
+        self.joins = joins
         self.dimensions = Dimensions(self.params, rules.grid, self.name)
         self._functions = Once()
 
     def with_ctas(self, count: int) -> Specialiser:
         """Of the same kernel, with the hint that so many CTAs compute each block."""
         return Specialiser(self.source, replace(self.hints, num_ctas=count), self.rules)
+
+    def joined(self, counts: tuple[int, ...]) -> Specialiser:
+        """Of the same kernel, so many blocks of each axis of the grid joined to one."""
+        return Specialiser(self.source, self.hints, self.rules, counts)
 
     def bind(self, args: Sequence[Any]) -> list[Argument]:
         """The arguments, one for each parameter, matched with these; raises what a launch raises for those that do not
@@ -106,7 +113,9 @@ class Specialiser:
         """The same, made anew; `dump` and `observer` see each stage."""
         from tilewright.tileir.analysis.determinism import check_deterministic
         from tilewright.tileir.analysis.negative_indices import check_indices
+        from tilewright.tileir.analysis.unit import Unit
         from tilewright.tileir.passes import run_pipeline
+        from tilewright.tileir.passes.join_blocks import join_all
 
         watching = [see for see in (dump.function if dump is not None else None, observer) if see is not None]
 
@@ -118,6 +127,8 @@ class Specialiser:
         look("frontend", function)
         try:
             run_pipeline(function, observer=look if watching else None)
+            if self.joins:
+                join_all(Unit(function), self.joins)
         except TileError:
             raise
         except Exception as error:

@@ -7,6 +7,7 @@ of all that the Tile IR and the code depend on. Where the key cannot be told, th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from tilewright.arguments.bind import Argument, Const, Scalar, Tuple
@@ -36,7 +37,7 @@ def key_of(specialiser: Specialiser, arguments: Sequence[Argument], switches: Sw
         return None
     ahead.finish()
     return notes.key_of("kernel", specialiser.name, kernel, read.parts, given, specialiser.hints, specialiser.rules,
-                        switches, versions(device), notes.program())
+                        specialiser.joins, switches, versions(device), notes.program())
 
 
 def _argument(read: Fingerprint, argument: Argument) -> str:
@@ -67,9 +68,13 @@ def find(key: str, name: str, device: Any) -> Found | None:
     device.ensure_current()
     with timed("compile", name, executor=str(device.target), cache="hit"):
         kernel = load_entry(stored, device)
-    return (kernel, frozenset(map(int, written))) if kernel is not None else None
+    if kernel is None:
+        return None
+    joins = note.get("joins")
+    found = replace(kernel, joins=tuple(map(int, joins))) if isinstance(joins, list) and joins else kernel
+    return found, frozenset(map(int, written))
 
 
-def remember(key: str, entry: str, written: frozenset[int]) -> None:
+def remember(key: str, entry: str, written: frozenset[int], joins: tuple[int, ...]) -> None:
     """Let the next process find the entry that was made for this key."""
-    notes.store(key, {"entry": entry, "written": sorted(written)})
+    notes.store(key, {"entry": entry, "written": sorted(written), "joins": list(joins)})

@@ -102,9 +102,9 @@ def test_linear_grid(cuda: FakeCuda) -> None:
 def make_product() -> Any:
     @tw.tile_kernel
     def product(a, c):
-        i, acc = tw.bid(0), tw.zeros((64, 32), tw.float32)
-        for k in range(tw.num_tiles(a, 1, (64, 32))):
-            acc = tw.mma(tw.load(a, (i, k), (64, 32)), tw.load(a, (k, 0), (32, 32)), acc)
+        i, acc = tw.bid(0), tw.zeros((128, 32), tw.float32)
+        for k in range(tw.num_tiles(a, 1, (128, 32))):
+            acc = tw.mma(tw.load(a, (i, k), (128, 32)), tw.load(a, (k, 0), (32, 32)), acc)
         tw.store(c, (i, 0), acc)
 
     return product
@@ -140,6 +140,29 @@ def test_sms_that_are_not_there(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch,
     a, c = tw.to_device(np.zeros((64, 64), np.float16)), tw.to_device(np.zeros((64, 32), np.float32))
     with pytest.raises(ValueError, match=f"SPARE_SMS must be a number of SMs below the GPU's 132, not '{spare}'"):
         make_product()[(300,)](a, c)
+
+
+def test_blocks_that_become_one(cuda: FakeCuda) -> None:
+    """Where a launch has so many that each of 132 SMs gets some, and an even number of them along the axis. A process
+    with the cache of another one knows it, too."""
+
+    def made() -> Any:
+        @tw.tile_kernel
+        def product(a, c):
+            i, acc = tw.bid(0), tw.zeros((64, 32), tw.float32)
+            for k in range(tw.num_tiles(a, 1, (64, 64))):
+                acc = tw.mma(tw.load(a, (i, k), (64, 64)), tw.load(a, (k, 0), (64, 32)), acc)
+            tw.store(c, (i, 0), acc, allow_tma=False)
+
+        return product
+
+    a, c = tw.to_device(np.zeros((64, 64), np.float16)), tw.to_device(np.zeros((64, 32), np.float32))
+    for kernel in (made(), made()):
+        for grid, joined in (((262,), False), ((265,), False), ((264,), True), ((6, 100), True), ((264,), True)):
+            for _ in range(3):
+                kernel[grid](a, c)
+                assert cuda.launches[-1].params[-3:] == [grid[0] // (1 + joined), *grid[1:], 1, 1][:3]
+    assert len(set(cuda.linked)) == 2
 
 
 def test_empty_grids_and_arrays_run_nothing(cuda: FakeCuda) -> None:

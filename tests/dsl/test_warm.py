@@ -381,7 +381,7 @@ def test_notes_that_lead_nowhere(tmp_path: Path) -> None:
     [note] = tmp_path.rglob("*.twn")
     folder = DiskCache(tmp_path / "cache" / notes.FOLDER, suffix=notes.SUFFIX)
     entry = folder.load(note.stem)
-    assert entry is not None and set(entry.meta) == {"entry", "written", "key"}
+    assert entry is not None and set(entry.meta) == {"entry", "written", "joins", "key"}
     notes.store(note.stem, {"entry": 3, "written": None})
     assert not is_found(lambda: launch(make())), "the note is odd"
 
