@@ -11,7 +11,7 @@ from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.ops.shared import SharedAlloc
 from tilewright.backend_ptx.ops.warpgroup import Stage
 from tilewright.backend_ptx.targets import KIB
-from tilewright.tileir.analysis.buffers import Interval, live_buffers
+from tilewright.tileir.analysis.buffers import Interval, live_buffers, most_live
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.diagnostics import TileValueError
 from tilewright.tileir.ops.convert import Cast
@@ -58,8 +58,7 @@ def find_intervals(function: Function) -> list[Interval]:
 
 def peak_bytes(function: Function, where: Container[Op] | None = None) -> int:
     """The most bytes of buffers live at once; of those allocated by the ops in `where`, if that is given."""
-    intervals = [i for i in find_intervals(function) if where is None or i.op in where]
-    return max((sum(i.size for i in intervals if i.first <= at.first <= i.last) for at in intervals), default=0)
+    return most_live([i for i in find_intervals(function) if where is None or i.op in where])
 
 
 def lasting_bytes(function: Function, but: Container[Op] = ()) -> int:

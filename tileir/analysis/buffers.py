@@ -3,15 +3,17 @@
 A buffer that an engine reads is live until a wait covers the reads, and throughout all enclosing loops; if nothing
 tracks the last reads (bulk stores), until the kernel ends. Buffers synchronised by mbarriers, and the mbarriers, keep
 their bytes for the whole kernel: the producer runs ahead of the other warps, and other CTAs write at their own pace.
+What is used in one branch alone shares bytes with what is used in the other (`branches.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
+from tilewright.tileir.analysis.branches import Branches, exclusive, most_at_once, shared_branches, with_branches
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.engines import Engine
 from tilewright.tileir.types import SharedType
@@ -24,7 +26,8 @@ SMALL, SMALL_TOTAL = 1024, 4096
 @dataclass(slots=True, eq=False)
 class Interval:
     """A buffer and the program positions of its first and last possible use. `op` allocates its `size` bytes, from its
-    `offset` on; `swizzled`: an engine computes swizzles from its addresses; `guarded`: mbarriers order its accesses."""
+    `offset` on; `swizzled`: an engine computes swizzles from its addresses; `guarded`: mbarriers order its accesses;
+    `within`: the branches that all ops that name it are in, its allocation apart."""
 
     op: Any
     size: int
@@ -32,10 +35,20 @@ class Interval:
     last: int
     swizzled: bool = False
     guarded: bool = False
+    within: Branches | None = None
+
+    @property
+    def branches(self) -> Branches:
+        return self.within or ()
 
     def meets(self, other: Interval) -> bool:
         """Whether both may be in use at one time."""
-        return self.first <= other.last and other.first <= self.last
+        return (self.first <= other.last and other.first <= self.last
+                and not exclusive(self.branches, other.branches))
+
+    def named(self, where: Branches) -> None:
+        """By an op in these branches."""
+        self.within = where if self.within is None else shared_branches(self.within, where)
 
 
 def live_buffers(function: Function, allocates: type[Op], size: Callable[[SharedType], int]) -> list[Interval]:
@@ -76,7 +89,14 @@ def live_buffers(function: Function, allocates: type[Op], size: Callable[[Shared
         interval.last = position
     for interval in guarded:
         interval.first, interval.last, interval.guarded = 0, position, True
+    _note_branches(function, intervals)
     return list(dict.fromkeys(intervals.values()))
+
+
+def _note_branches(function: Function, intervals: Mapping[Value, Interval]) -> None:
+    for op, where in with_branches(function.body):
+        for value in intervals.keys() & op.operands:
+            intervals[value].named(where)
 
 
 def _live_through_loop(
@@ -118,6 +138,12 @@ def _asynchronous(
             if pending == 0:
                 outstanding.pop(engine, None)
     return waited
+
+
+def most_live(intervals: Sequence[Interval]) -> int:
+    """The most bytes that are in use at one time."""
+    live = ([i for i in intervals if i.first <= at.first <= i.last] for at in intervals)
+    return max((most_at_once((i.size, i.branches) for i in found) for found in live), default=0)
 
 
 # ---- places -----------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from tilewright.backend_ptx.resources.occupancy import AIM, IN_FLIGHT, resident,
 from tilewright.backend_ptx.resources.registers import OTHER, live_registers
 from tilewright.backend_ptx.resources.shared import buffer_bytes, loop_bytes, other_bytes, staged_bytes
 from tilewright.backend_ptx.targets import KIB
+from tilewright.tileir.analysis.branches import branches_of_all, exclusive, most_at_once
 from tilewright.tileir.analysis.moved import source_of
 from tilewright.tileir.analysis.neighbours import moves_elements
 from tilewright.tileir.carried import body_of
@@ -91,15 +92,16 @@ class Depths:
         that threads stage into slots of the remaining memory."""
         inner = [ring for ring in rings if multiplies(ring.channels[0].region)]
         outer = {ring: 1 if ring.channels[0].once else 2 for ring in rings if ring not in inner}
-        room, total = self._room(rings, filled), sum(ring.bytes for ring in inner)
+        room, total = self._room(rings, filled), self._bytes(inner)
         taken = sum(slots * ring.bytes for ring, slots in outer.items())
         alone = self._room(inner, filled) if outer else room
         if (room - taken) // total < min(ENOUGH, alone // total):
             room, outer, taken = alone, {}, 0
         many = inner if (room - taken) // total >= 2 else [ring for ring in inner if not ring.read_early]
-        least = total - sum(ring.bytes for ring in many)
+        least = self._bytes([ring for ring in inner if ring not in many])
         for ring in many:
-            ring.slots = slots_that_fit(self._appetite(TMA_LOAD), room - taken - least, total - least, ring.latencies)
+            each = self._bytes(many, ring)
+            ring.slots = slots_that_fit(self._appetite(TMA_LOAD), room - taken - least, each, ring.latencies)
         if not any(r.slots for r in many):
             return decisions.no_rings(room, total)
         for ring, slots in (*outer.items(), *((ring, 1) for ring in inner if ring not in many)):
@@ -109,7 +111,7 @@ class Depths:
     def _room(self, rings: Sequence[Ring], filled: Collection[Op]) -> int:
         """The bytes that are left for rings, beside those that threads fill."""
         replaced = {op for r in rings for c in r.channels for t in c.transfers for op in (*t.stages, *t.conversions)}
-        total = sum(ring.bytes for ring in rings)
+        total = self._bytes(rings)
         other = other_bytes(self.function, replaced)
         room = shared_of_cta(self.c.hints.occupancy, self.target) - other
         if room // total < 2:
@@ -118,6 +120,12 @@ class Depths:
         gathered, computed = (sum(size for of_gather, size in sizes if of_gather is which) for which in (True, False))
         beside = ((g - 1) * gathered + (c - 1) * computed for g, c in FILLED)
         return next((room - b for b in beside if (room - b) // total >= ENOUGH), room)
+
+    def _bytes(self, rings: Sequence[Ring], beside: Ring | None = None) -> int:
+        """Of one slot of each, or of those that share an execution with one: loops in branches that exclude each other
+        have theirs at the same place."""
+        at = {ring: branches_of_all(self.c, [c.region for c in ring.channels]) for ring in rings}
+        return most_at_once((ring.bytes, w) for ring, w in at.items() if not (beside and exclusive(w, at[beside])))
 
     # ---- cp.async: rings of a loop -----------------------------------------------------------------------------------
 

@@ -1,8 +1,9 @@
 """Stores of sub-tiles by TMA, from the shared memory where threads put them: part of `split_stores`.
 
-A sub-tile is stored by TMA only if nothing else in the kernel accesses its array: bulk copies are not ordered with
-ordinary accesses. Nor are they ordered among themselves. The issuing lane therefore waits until its earlier copies have
-written the array before it stores tiles of the same array again; a lane always stores the same elements of a tile.
+A sub-tile is stored by TMA only if nothing else in the kernel accesses its array, other than in a branch that excludes
+the store's: bulk copies are not ordered with ordinary accesses. Nor are they ordered among themselves. The issuing lane
+therefore waits until its earlier copies have written the array before it stores tiles of the same array again; a lane
+always stores the same elements of a tile.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from tilewright.backend_ptx.ops.warpgroup import proxy_fences
 from tilewright.backend_ptx.passes.stores.pieces import Pieces
 from tilewright.backend_ptx.resources.shared import buffer_bytes, other_bytes
 from tilewright.backend_ptx.tensor_maps import refusal
+from tilewright.tileir.analysis.branches import Branches, branches_of, exclusive
 from tilewright.tileir.analysis.described import described, in_list, root_of
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.engines import MAIN, THREADS
@@ -63,15 +65,13 @@ class _Scope:
         self.room = c.target.shared_per_block - other_bytes(function, ())
         self.types: set[SharedType] = set()
         self.ordered = any(getattr(op, "memory_order", MemoryOrder.WEAK) not in _UNORDERED for op in function.walk())
-        self.others: set[Value] = set()  # alias classes that other ops access
-        self.tiles: dict[Value, set[object]] = {}
-        for op in function.walk():
+        self.tiles: dict[Value, set[tuple[object, Branches]]] = {}  # of an alias class; None: another access
+        for op in (op for op in function.walk() if op.effectful and not op.blocks):
+            effects, tile = c.dependences.summary(op), None
             if isinstance(op, Store) and op in candidates and self._refused_alone(op) is None:
-                tile = op.value.type.shape, tuple(op.order), candidates[op].source
-                self.tiles.setdefault(c.dependences.alias_class(op.array), set()).add(tile)
-            elif op.effectful and not op.blocks:
-                effects = c.dependences.summary(op)
-                self.others |= effects.reads | effects.writes
+                tile = op.value.type.shape, op.order, candidates[op].source
+            for memory in effects.reads | effects.writes:
+                self.tiles.setdefault(memory, set()).add((tile, branches_of(c, op)))
 
     def find(self, store: Store, pieces: Pieces) -> Boxes | str:
         """The TMA boxes of a store's sub-tiles, or why TMA cannot store them."""
@@ -79,11 +79,10 @@ class _Scope:
             return alone
         if self.ordered:
             return decisions.ORDERED_ACCESSES
-        memory = self.c.dependences.alias_class(store.array)
-        if memory in self.others:
-            return decisions.ACCESSED_ELSEWHERE
-        if len(self.tiles[memory]) > 1:
-            return decisions.DIFFERENT_TILES
+        memory, here = self.c.dependences.alias_class(store.array), branches_of(self.c, store)
+        tiles = {tile for tile, where in self.tiles[memory] if not exclusive(here, where)}
+        if len(tiles) > 1:
+            return decisions.ACCESSED_ELSEWHERE if None in tiles else decisions.DIFFERENT_TILES
         found = boxes_of(store, pieces)
         if found is None:
             return decisions.HELD_BY_SEVERAL_WARPS
