@@ -119,6 +119,24 @@ TF32_TILES = {(256, 128): 1.0, (128, 128): 0.56, (64, 128): 0.4, (64, 64): 0.32}
 FEW, FILLED, STEP, SLOT, TURNS = 64, 100, 2 << 20, 32 << 10, 4
 NARROW = 64, 32, 16
 SMS = 132
+# Where n is a little more than a multiple of 256, the last tiles of a row compute at most MOST_REST columns more, in
+# WITH_REST of the time. In microseconds on an H200, without, with and cuBLAS: bfloat16 2000 x 2056 x 1032 27.6, 19.6
+# and 17.7, 8200 x 1032 x 1032 41.4, 35.7 and 32.6, 8 of 1000 x 1032 x 520 29.7, 24.6 and 26.8, 64 of 520 x 520 x 520 by
+# 128 x 256 83.7, 60.5 and 48.4. Pairs that walk over tiles of a matrix hide the stores of short k, so it must be longer:
+# 4096 x 4104 x 512 38.8 and 41.4. By narrow tiles for these columns, in a branch of the same kernel, the first two 21.7
+# and 36.4.
+MOST_REST, WITH_REST, LONGER = 32, 1.12, 1024
+# Of few tiles and much k: blocks take parts of k, and a second launch adds up their sums. What a wave takes for each of
+# k by tiles and their depth, of tensor cores in the unit of LOOPED_TILES, 9.3 ns, and of float32 by threads (H100,
+# H200); PARTS is what the second launch takes, SUM each float32 number of the sums. In microseconds on an H200, cuBLAS,
+# without and with parts: bfloat16 64 x 64 x 16384 7.5, 31.6, 6.2; 512 x 512 x 16384 19.2, 42.4, 18.7; 256 x 256 x 4096
+# 8.0, 12.5, 7.1; float32 16 x 4096 x 4096 50.6, 58.4, 29.4; 256 x 1024 x 1024 21.4, 36.7, 20.2. Tiles that are not
+# here, of few rows, take NARROWER. Parts must take at most SAVED of the time without.
+PARTS_OF_TENSOR_CORES = {(64, 64): (0.22, 64), (64, 128): (0.34, 64), (128, 128): (0.52, 64)}
+PARTS_OF_THREADS = {(16, 32): (1.41, 32), (16, 64): (1.54, 64), (16, 128): (2.45, 32), (64, 32): (2.37, 32),
+                    (64, 64): (3.6, 32), (64, 128): (6.5, 16)}
+NARROWER = {2: 0.154, 4: 1.2}
+PARTS, SUM, SAVED, MOST_PARTS, FEWEST_STEPS = 226, 1.36e-4, 0.8, 128, 2
 
 
 def matmul_tiles(out: Array, dtype: DType, m: int, n: int, k: int, batches: int = 1, most: int = 1 << 15,
@@ -186,3 +204,46 @@ def _times_of_waves(
     elif from_memory:
         times[128, 128] = FROM_MEMORY
     return {tile: time * k + (STORED if tile[1] == 256 else 0) for tile, time in times.items()}
+
+
+@functools.lru_cache(maxsize=4096)
+def with_rest(
+    size: int, m: int, n: int, k: int, batches: int, found: tuple[int, int, int],
+) -> tuple[tuple[int, int, int], int]:
+    """The tile of a product alone, of elements of so many bytes, whose last tiles in a row compute more columns, and
+    how many more; the tile that was found without, and 0, where none pays."""
+    waves = _times_of_waves(size, n, k, batches, True, False, False)
+    wide = [tile for tile in waves if tile[1] == 256 and tile[0] <= power_above(m)]
+    if size != 2 or found[:2] not in waves or n % 8 or k % 8 or not (n > 256 and 0 < n % 256 <= MOST_REST) or (
+            batches == 1 and k < LONGER):
+        return found, 0
+
+    def time(tile: tuple[int, ...], columns: int) -> float:
+        tiles = batches * blocks(m, tile[0]) * columns
+        return blocks(tiles, SMS // 2 if tile[:2] in PAIRS else SMS) * waves[tile[:2]]  # type: ignore[index]
+
+    best = min(wide, key=lambda tile: time(tile, n // 256), default=None)
+    if best is None or time(best, n // 256) * WITH_REST >= time(found, blocks(n, found[1])):
+        return found, 0
+    return (*best, found[2]), max(8, power_above(n % 256))
+
+
+@functools.lru_cache(maxsize=4096)
+def in_parts(size: int, m: int, n: int, k: int, found: tuple[int, int, int]) -> tuple[tuple[int, int, int], int]:
+    """The tile of a product alone, of elements of so many bytes, whose blocks take parts of k, and how many parts; the
+    tile that was found without, and 1, where none pay."""
+    rates = {2: PARTS_OF_TENSOR_CORES, 4: PARTS_OF_THREADS}.get(size, {})
+
+    def count(tile: tuple[int, ...]) -> int:
+        return blocks(m, tile[0]) * blocks(n, tile[1])
+
+    if not rates or not 0 < count(found) <= SMS:
+        return found, 1
+    best, chosen = rates.get(found[:2], (NARROWER[size], 0))[0] * k * SAVED, (found, 1)
+    for tile, (rate, depth) in rates.items():
+        parts = min(MOST_PARTS, SMS // count(tile), k // (FEWEST_STEPS * depth))
+        parts = 1 << parts.bit_length() - 1 if parts > 1 else 1
+        time = rate * k / parts + PARTS + parts * m * n * SUM
+        if parts > 1 and time < best:
+            best, chosen = time, ((*tile, depth), parts)
+    return chosen

@@ -113,6 +113,58 @@ def test_tiles_of_float32(tf32: bool, tile: tuple[int, int, int]) -> None:
     assert tiles.matmul_tiles(np.zeros(0, np.float32), float32, 2048, 2048, 2048, alone=True, tf32=tf32) == tile
 
 
+@pytest.mark.parametrize(("batches", "shape", "expected"), [
+    (1, (2000, 2056, 1032), ((256, 256, 64), 8)), (1, (8192, 2080, 2080), ((256, 256, 64), 32)),
+    (64, (520, 520, 520), ((128, 256, 64), 8)), (1, (1000, 1032, 520), ((128, 128, 64), 0)),
+    (1, (6144, 3104, 5024), ((256, 256, 64), 0)), (1, (2000, 2051, 1032), ((256, 256, 64), 0)),
+])
+def test_rests_of_columns(batches: int, shape: tuple[int, int, int], expected: tuple[Any, int]) -> None:
+    tile = tiles.matmul_tiles(np.zeros(0, np.float32), bfloat16, *shape, batches, alone=True)
+    assert tiles.with_rest(2, *shape, batches, tile) == expected
+
+
+@pytest.mark.parametrize("batch", [(), (2,)])
+def test_products_with_a_rest_of_columns(batch: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["tilewright.kernels.matmul"], "with_rest", lambda *given: ((64, 128, 32), 16))
+    rng = np.random.default_rng(8)
+    a, b = rng.standard_normal((*batch, 140, 72)), rng.standard_normal((*batch, 72, 264))
+    check("matmul", (a.astype(np.float16), b.astype(np.float16)), np.float16)
+
+
+def test_a_rest_of_columns_leaves_pairs_their_rings() -> None:
+    a, b, c = tw.spec("bf16[2000,1032]"), tw.spec("bf16[1032,2056]"), tw.spec("bf16[2000,2056]")
+    found = decisions(matmul.multiply_with_rest, (a, b, c, False, 256, 256, 64, 8, 8, 8), "sm_90a")
+    assert any(line.startswith("cluster: 2") for line in found), found
+    assert any(line.startswith("rings: 4 and 3 slots") for line in found), found
+    assert any(line.startswith("stores: out by TMA") for line in found), found
+
+
+@pytest.mark.parametrize(("dtype", "shape", "expected"), [
+    (bfloat16, (64, 64, 16384), ((64, 64, 64), 128)), (bfloat16, (512, 512, 16384), ((128, 128, 64), 8)),
+    (bfloat16, (16, 4096, 4096), ((16, 32, 256), 1)), (bfloat16, (1024, 1024, 1024), ((64, 128, 64), 1)),
+    (bfloat16, (4096, 4096, 4096), ((128, 256, 64), 1)), (bfloat16, (0, 64, 16384), ((16, 16, 512), 1)),
+    (float32, (16, 4096, 4096), ((16, 128, 32), 4)), (float32, (1024, 1024, 1024), ((64, 64, 32), 1)),
+])
+def test_parts_of_deep_products(dtype: Any, shape: tuple[int, int, int], expected: tuple[Any, int]) -> None:
+    tile = tiles.matmul_tiles(np.zeros(0, np.float32), dtype, *shape, alone=True)
+    assert tiles.in_parts(dtype.bytes, *shape, tile) == expected
+
+
+@pytest.mark.parametrize(("m", "n", "k"), [(5, 70, 2100), (64, 16, 4096)])
+def test_products_in_parts_of_k(m: int, n: int, k: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng, launched = np.random.default_rng(7), list[Any]()
+    module = sys.modules["tilewright.kernels.matmul"]
+
+    def launch(kernel: Any, *given: Any) -> None:
+        launched.append(kernel)
+        launching.launch(kernel, *given)
+
+    monkeypatch.setattr(module, "launch", launch)
+    check("matmul", (rng.standard_normal((m, k)).astype(np.float32), rng.standard_normal((n, k)).astype(np.float32).T),
+          np.float32)
+    assert launched == [matmul.multiply_parts, matmul.add_parts]
+
+
 @pytest.mark.parametrize(("d", "keys"), [(16, 64), (128, 128)])
 def test_two_blocks_of_narrow_heads_fit_an_sm(d: int, keys: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)

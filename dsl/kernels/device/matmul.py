@@ -79,6 +79,52 @@ def multiply_walking(a, b, out, tf32: tw.Constant[bool], tm: tw.Constant[int], t
 
 
 @tw.tile_kernel
+def multiply_with_rest(a, b, out, tf32: tw.Constant[bool], tm: tw.Constant[int], tn: tw.Constant[int],
+                       tk: tw.Constant[int], rest: tw.Constant[int], group: tw.Constant[int], columns):
+    """out = a @ b, where the last of the `columns` tiles of a row has up to `rest` more columns: a tile of its own for
+    these would take as long as a whole one.
+
+    a: (m, k), b: (k, n), out: (m, n), all with a first axis of batches or none. Grid: all tiles.
+    """
+    rows = tw.cdiv(out.shape[out.ndim - 2], tm)
+    batch, tile = tw.bid(0) // (rows * columns), tw.bid(0) % (rows * columns)
+    i, j = grouped(tile, rows, columns, group)
+    if j < columns - 1:
+        put(out, (batch, i, j), product(a, b, (batch, i, j), (tm, tn, tk), wide(out.dtype), tf32))
+    else:
+        beside = columns * (tn // rest)
+        acc, more = tw.zeros((tm, tn), wide(out.dtype)), tw.zeros((tm, rest), wide(out.dtype))
+        for k in range(tw.cdiv(a.shape[a.ndim - 1], tk)):
+            left = operand(a, (batch, i, k), (tm, tk), tf32)
+            acc = tw.mma(left, operand(b, (batch, k, j), (tk, tn), tf32), acc)
+            more = tw.mma(left, operand(b, (batch, k, beside), (tk, rest), tf32), more)
+        put(out, (batch, i, j), acc)
+        put(out, (batch, i, beside), more)
+
+
+@tw.tile_kernel
+def multiply_parts(a, b, sums, tf32: tw.Constant[bool], tm: tw.Constant[int], tn: tw.Constant[int],
+                   tk: tw.Constant[int], steps):
+    """sums[p] = a @ b over part p of k, which has `steps` tiles of tk.
+
+    a: (m, k), b: (k, n), sums: (parts, m, n). Grid: rows of tiles, columns, parts.
+    """
+    i, j, part = tw.bid(0), tw.bid(1), tw.bid(2)
+    acc = tw.zeros((tm, tn), wide(sums.dtype))
+    for k in range(part * steps, min((part + 1) * steps, tw.cdiv(a.shape[1], tk))):
+        left = operand(a, (0, i, k), (tm, tk), tf32)
+        acc = tw.mma(left, operand(b, (0, k, j), (tk, tn), tf32), acc)
+    put(sums, (part, i, j), acc)
+
+
+@tw.tile_kernel
+def add_parts(sums, out, most: tw.Constant[int], rows: tw.Constant[int], width: tw.Constant[int]):
+    """out = the sum of sums, (parts, m, n) with at most so many parts, added up in one order."""
+    i, j = tw.bid(0), tw.bid(1)
+    store_as(out, (i, j), tw.sum(tw.load(sums, (0, i, j), (most, rows, width), padding_mode=ZERO), axis=0))
+
+
+@tw.tile_kernel
 def multiply_then(a, b, c, bias, residual, out, alpha, beta, activation: tw.Constant[str], rate, seed,
                   tf32: tw.Constant[bool], tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int],
                   group: tw.Constant[int]):
