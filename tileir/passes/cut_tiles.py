@@ -150,7 +150,7 @@ class _Cut:
         self.zero = top.number(0)
         self.first = top.value(arith.Eq(lhs=self.rank, rhs=self.zero), "first")
         if even is not None:
-            even.emit(top, self.rank, blocks)
+            even.emit(top, top.value(arith.FloorDiv(lhs=self.number, rhs=self.count)), self.rank, blocks)
         self.top = top.block.ops
 
     def run(self) -> None:

@@ -9,6 +9,8 @@
 
 By equal sub-tiles of 8192 columns six blocks would be full, and one empty: the others of a row wait for the slowest.
 Parts begin at multiples of a step of the sub-tile, so that what is known of an array's alignment holds for its parts.
+Where the elements of rows at odd addresses are stored one by one, and those of a warp fill a line of memory, all parts
+but the first begin at such lines: they begin as many elements earlier as the row begins past one.
 Elements of a sub-tile beyond its block's part are columns beyond all arrays, of which there are as many as before: what
 is reduced or stored does not depend on which these are.
 """
@@ -26,9 +28,9 @@ from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.enums import MemoryOrder
 from tilewright.tileir.ops import arith
-from tilewright.tileir.ops.arrays import Extent, SliceArray
+from tilewright.tileir.ops.arrays import BlockId, Extent, SliceArray, Stride
 from tilewright.tileir.ops.control import For, If, While
-from tilewright.tileir.ops.memory import TileAccess
+from tilewright.tileir.ops.memory import Store, TileAccess
 from tilewright.tileir.ops.reduce import Reduction
 from tilewright.tileir.ops.shape import Broadcast, Iota
 from tilewright.tileir.types import ArrayType
@@ -37,6 +39,8 @@ from tilewright.tileir.types import ArrayType
 # take at once: edges inside of them cost predicates. Layer norm of 50257 bfloat16 columns on an H100 takes 0.70 of a
 # copy's rate by quarters, 0.64 by sixteenths; of 40000, whose accesses have predicates anyway, 0.85 and 0.89.
 QUARTERS, FINE = 4, 16
+# Bytes of a line of memory, and lanes of a warp.
+LINE, WARP = 128, 32
 
 Place = tuple[Value, int]
 """An array and one of its axes."""
@@ -46,13 +50,15 @@ class EvenParts:
     """The arrays of which each block takes a part, and the tests of columns (`tw.arange(...) < x.shape[1]`), which
     compare with the part's extent instead."""
 
-    def __init__(self, places: Collection[Place], tests: Mapping[Op, Extent], step: int, steps: int) -> None:
-        self.places, self.tests, self.step, self.steps = places, tests, step, steps
+    def __init__(self, places: Collection[Place], tests: Mapping[Op, Extent], step: int, steps: int,
+                 stored: Store | None = None) -> None:
+        """`stored`: the rows at whose lines of memory parts begin."""
+        self.places, self.tests, self.step, self.steps, self.stored = places, tests, step, steps, stored
         self._parts: dict[Place, Value] = {}
 
-    def emit(self, top: Builder, rank: Value, blocks: int) -> None:
+    def emit(self, top: Builder, block: Value, rank: Value, blocks: int) -> None:
         """The parts, for the longest array: as few steps of a sub-tile as hold it. One less of quarters of all but the
-        last block where that suffices."""
+        last block where that suffices. `block`: the number of the block that these stand for."""
         [index] = {array.type.index for array, _ in self.places}
         extents = {place: top.value(Extent(array=place[0], axis=place[1])) for place in self.places}
         most = reduce(lambda a, b: top.value(arith.Max(lhs=a, rhs=b)), extents.values())
@@ -76,11 +82,34 @@ class EvenParts:
             own = top.value(arith.Select(cond=last, lhs=own, rhs=length))
         start = computed(arith.Mul, rank, length)
         stop = computed(arith.Add, start, own)
+        if self.stored is not None:  # the last part is as much longer as its sub-tile has room for
+            tile, last = number(self.step * self.steps), top.value(arith.Eq(lhs=rank, rhs=number(blocks - 1)))
+            room = computed(arith.Sub, tile, computed(arith.Sub, most, computed(arith.Mul, length, number(blocks - 1))))
+            back = self._past_line(top, block, room)
+            start, stop = (computed(arith.Max, computed(arith.Sub, v, back), number(0)) for v in (start, stop))
+            stop = top.value(arith.Select(cond=last, lhs=most, rhs=stop))
         for (array, axis), extent in extents.items():
             bounds = [top.value(arith.Min(lhs=bound, rhs=extent)) for bound in (start, stop)]
             type_ = _part_of(array, axis, self.step)
             self._parts[array, axis] = top.value(SliceArray(
                 array=array, start=bounds[0], stop=bounds[1], axis=axis, type=type_), array.hint)
+
+    def _past_line(self, top: Builder, block: Value, room: Value) -> Value:
+        """How many elements past a line of memory the stored row begins, if there is room for so many; else 0."""
+        assert self.stored is not None
+        line, index = LINE // self.stored.array.type.dtype.bytes, room.type.dtype
+
+        def rest(value: Value) -> Value:
+            return top.value(arith.And(lhs=top.cast(value, index), rhs=top.number(line - 1, index)))
+
+        place = top.number(0, index)
+        for axis, number in zip(self.stored.order, self.stored.index, strict=True):
+            if isinstance(number.op, BlockId):
+                stride = top.value(Stride(array=self.stored.array, axis=axis))
+                moved = top.value(arith.Mul(lhs=rest(block), rhs=rest(stride)))
+                place = rest(top.value(arith.Add(lhs=place, rhs=moved)))
+        enough = top.value(arith.Ge(lhs=room, rhs=top.number(line - 1, index)))
+        return top.value(arith.Select(cond=enough, lhs=place, rhs=top.number(0, index)))
 
     def part(self, array: Value, axis: int) -> Value:
         return self._parts[array, axis]
@@ -122,7 +151,17 @@ def even_parts(unit: Unit, chosen: Mapping[Value, int], blocks: int) -> EvenPart
     step, left = divmod(min(lengths) // blocks, steps)
     if not same or left or not (apart or all(_keeps_runs(array, axis, step) for array, axis in places)):
         return None
-    return EvenParts(places, tests, step, steps)
+    return EvenParts(places, tests, step, steps, _stored(unit, chosen) if apart else None)
+
+
+def _stored(unit: Unit, chosen: Mapping[Value, int]) -> Store | None:
+    """The store of rows whose parts shall begin at lines of memory: a warp's access of single elements is as long as a
+    line, and the number of the block says which row it is."""
+    stores = [op for op in unit.function.walk() if isinstance(op, Store) and op.value in chosen]
+    numbers = {number.op.axis for op in stores for number in op.index if isinstance(number.op, BlockId)}
+    known = all(isinstance(number.op, BlockId | arith.Constant) for op in stores for number in op.index)
+    wide = any(WARP * op.array.type.dtype.bytes == LINE for op in stores)
+    return stores[0] if len(stores) == 1 and known and wide and numbers == {0} else None
 
 
 def _keeps_runs(array: Value, axis: int, step: int) -> bool:

@@ -12,8 +12,10 @@ from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.passes.clusters.form_clusters import form_clusters
 from tilewright.backend_ptx.targets import get_target
 from tilewright.interp import compile_function
+from tilewright.tileir.analysis.evaluate import evaluate
 from tilewright.tileir.core import Function
-from tilewright.tileir.ops.arrays import SliceArray
+from tilewright.tileir.ops.arith import Constant
+from tilewright.tileir.ops.arrays import BlockId, Extent, SliceArray, Stride
 from tilewright.tileir.parser import parse
 from tilewright.tileir.printer import to_text
 from tilewright.tileir.verifier import verify
@@ -117,6 +119,29 @@ def test_sub_tiles_lie_side_by_side_where_parts_would_be_less_aligned() -> None:
     arrays = arrays_of(704, 704, 704)
     assert sliced(formed(walking, arrays[0][:, :701], *arrays[1:], known=True)) == 0
     assert sliced(formed(walking, *arrays, known=True)) == 1
+
+
+def bound(value: Any, block: int, columns: int) -> Any:
+    """An integer that one of three rows' CTAs computes."""
+    match value.op:
+        case BlockId():
+            return block
+        case Extent() | Stride():
+            return columns
+        case Constant(value=number):
+            return number
+    return evaluate(value.op, [bound(v, block, columns) for v in value.op.operands])
+
+
+@pytest.mark.parametrize(("columns", "lines"), [(700, True), (701, True), (513, True), (993, True), (1001, False)])
+def test_parts_begin_at_lines_of_memory(columns: int, lines: bool) -> None:
+    """Of 32 elements, as long as the last part's sub-tile has room for as many as the row begins past one."""
+    part = next(op for op in formed(scaled, *arrays_of(columns, columns, columns)).walk() if isinstance(op, SliceArray))
+    for row in range(3):
+        bounds = [[bound(v, 4 * row + rank, columns) for v in (part.start, part.stop)] for rank in range(4)]
+        assert [0, *(stop for _, stop in bounds)] == [*(start for start, _ in bounds), columns]
+        assert max(stop - start for start, stop in bounds) <= WIDTH // 4
+        assert not lines or all((row * columns + start) % 32 == 0 for start, _ in bounds[1:])
 
 
 @pytest.mark.parametrize("kernel", [numbered, grouped, summed_up, second])
