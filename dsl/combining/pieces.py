@@ -54,7 +54,7 @@ def piece_of(function: Function, slots: Sequence[int]) -> Piece:
 
 
 def _settle_forms(function: Function) -> None:
-    """What is computed as its uses tolerate: by those of the launch alone. What it stores may vanish, and the bits shall
+    """What is computed as its uses tolerate: by the uses in this launch. What it stores may vanish, and the bits shall
     be those of the launches one by one."""
     unit = Unit(function)
     shorten_exponentials(unit)

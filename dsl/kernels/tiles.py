@@ -122,9 +122,9 @@ SMS = 132
 # Where n is a little more than a multiple of 256, the last tiles of a row compute at most MOST_REST columns more, in
 # WITH_REST of the time. In microseconds on an H200, without, with and cuBLAS: bfloat16 2000 x 2056 x 1032 27.6, 19.6
 # and 17.7, 8200 x 1032 x 1032 41.4, 35.7 and 32.6, 8 of 1000 x 1032 x 520 29.7, 24.6 and 26.8, 64 of 520 x 520 x 520 by
-# 128 x 256 83.7, 60.5 and 48.4. Pairs that walk over tiles of a matrix hide the stores of short k, so it must be longer:
-# 4096 x 4104 x 512 38.8 and 41.4. By narrow tiles for these columns, in a branch of the same kernel, the first two 21.7
-# and 36.4.
+# 128 x 256 83.7, 60.5 and 48.4. Pairs that walk over tiles of a matrix hide the stores of short k, so it must be
+# longer: 4096 x 4104 x 512 38.8 and 41.4. By narrow tiles for these columns, in a branch of the same kernel, the first
+# two 21.7 and 36.4.
 MOST_REST, WITH_REST, LONGER = 32, 1.12, 1024
 # Of few tiles and much k: blocks take parts of k, and a second launch adds up their sums. What a wave takes for each of
 # k by tiles and their depth, of tensor cores in the unit of LOOPED_TILES, 9.3 ns, and of float32 by threads (H100,

@@ -25,8 +25,8 @@ from tilewright.tileir.plan import NO_ALIASES, Aliases, Switches
 # Where blocks walk over tiles, a launch starts one for every few of these (`order_blocks` says how many), if the GPU
 # then runs at least WAVES times as many as fit, and BESIDE fit an SM, so that others run while one starts.
 WAVES, BESIDE = 2, 2
-# Of the places of joined blocks, rounds of one for each SM. On an H200 2048x2304x1024 by 64x128x64, 288 joined blocks
-# in 3 rounds, takes 20.6 us, 19.4 as it is; 2048^3, 256 in 2, 23.6 and 27.0.
+# Of the places of joined blocks, waves of one for each SM. On an H200 2048x2304x1024 by 64x128x64, 288 joined blocks
+# in 3 waves, takes 20.6 us, 19.4 as it is; 2048^3, 256 in 2, 23.6 and 27.0.
 FILLED = 0.75
 # CTAs that share the iterations of each block at most: the largest cluster that every GPU can place.
 MOST_SHARING = 8
