@@ -29,9 +29,9 @@ def lowered(kind: str, width: int, dtype: str = "bf16") -> Any:
 
 @pytest.mark.skipif(not has_ptxas(), reason="ptxas is not installed")
 @pytest.mark.parametrize(("kind", "width", "ctas"), [
-    ("softmax", 1000, 32), ("layer_norm", 1000, 28), ("softmax", 5000, 5), ("layer_norm", 5000, 7),
+    ("softmax", 1000, 32), ("layer_norm", 1000, 28), ("softmax", 5000, 5), ("layer_norm", 5000, 5),
     ("softmax", 4096, 10), ("softmax", 12288, 3), ("softmax", 16384, 3), ("softmax", 32768, 2), ("softmax", 65536, 2),
-    ("layer_norm", 4096, 14), ("layer_norm", 12288, 3), ("layer_norm", 16384, 3), ("layer_norm", 32768, 2),
+    ("layer_norm", 4096, 10), ("layer_norm", 12288, 3), ("layer_norm", 16384, 3), ("layer_norm", 32768, 2),
     ("rms_norm", 4096, 16), ("rms_norm", 12288, 4), ("rms_norm", 16384, 4), ("rms_norm", 65536, 2),
     ("masked_softmax", 50257, 5), ("layer_norm", 50257, 6), ("persistent_layer_norm", 50257, 6),
 ])
@@ -50,7 +50,7 @@ def test_rows_that_no_ring_takes_have_one_plan_in_a_loop_and_without(kind: str) 
     assert alone.plan.warps == looped.plan.warps
     [block] = (block for op in looped.body.ops if op.repeats for block in op.blocks)
     loads = [[type(op) for op in ops if isinstance(op, (Load, DivideBy))] for ops in (alone.walk(), block.walk())]
-    assert loads[0] == loads[1] == [Load, DivideBy, *[Load] * WEIGHTS[kind]]
+    assert loads[0] == loads[1] == [Load, *([DivideBy] if WEIGHTS[kind] else []), *[Load] * WEIGHTS[kind]]
 
 
 @pytest.mark.parametrize(("kind", "width", "ctas"), [
@@ -92,7 +92,7 @@ def test_ptxas_is_told_where_two_ctas_are_near() -> None:
     assert ".minnctapersm" not in lowered("row_sum", 16384, "f32").compiled.ptx
 
 
-@pytest.mark.parametrize("width", [4096, 65536])  # the second in clusters, whose CTAs load parts of them
+@pytest.mark.parametrize("width", [16384, 65536])  # the second in clusters, whose CTAs load parts of them
 def test_weights_are_loaded_below_shared_divisions(width: int) -> None:
     ops = [type(op) for op in lowered("layer_norm", width).machine_ir().walk() if isinstance(op, (Load, DivideBy))]
     assert ops[:2] == [Load, DivideBy]

@@ -28,7 +28,7 @@ WRITTEN = {
     "positive": "operator unary +", "invert": "operator ~", "logical_not": "operator not", "range": "builtin range",
     "len": "builtin len", "int": "builtin int", "float": "builtin float", "bool": "builtin bool",
     "tuple": "builtin tuple", "str": "builtin str", "repr": "builtin repr", "getattr": "getattr with a constant name",
-    "enumerate": "builtin enumerate", "zip": "builtin zip",
+    "enumerate": "builtin enumerate", "zip": "builtin zip", "isinstance": "builtin isinstance",
     "replace": "dataclasses.replace", "dtype": "int8",
 }
 

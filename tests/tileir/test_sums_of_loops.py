@@ -19,8 +19,8 @@ X, OUT = tw.spec("f32[100,64]"), tw.spec("f32[2,64]")
 def nested(x, out):
     total = tw.zeros((16,), tw.float32)
     for i in range(x.shape[0]):
-        for j in range(tw.num_tiles(x, 1, (1, 16))):
-            total += tw.sum(tw.load(x, (i, j), (1, 16)), axis=0)
+        for j in range(tw.num_tiles(x, 1, (2, 16))):
+            total += tw.sum(tw.load(x, (i, j), (2, 16)), axis=0)
     tw.store(out, (0, 0), total[None, :])
 
 

@@ -28,7 +28,7 @@ from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.instructions.warpgroup import KINDS
 from tilewright.backend_ptx.layouts.warpgroup import WARPS
-from tilewright.backend_ptx.ops.matmul import MmaFma, MmaSync
+from tilewright.backend_ptx.ops.matmul import MmaFma, MmaSync, Product
 from tilewright.backend_ptx.ops.warpgroup import Wgmma
 from tilewright.backend_ptx.passes.matmul.choice import FP8, choose, sizes_of, warpgroup_kind
 from tilewright.backend_ptx.passes.matmul.operands import dense_axis, is_of_sums
@@ -184,7 +184,7 @@ def _across(rewriter: Rewriter, op: Mma, kind: str, swapped: bool, pairs: bool) 
     if swapped:
         b, a = (rewriter.value(Permute(src=v, axes=(1, 0)), v.hint) for v in (a, b))
         before = acc.op.src if isinstance(acc.op, Permute) else acc
-        other = isinstance(before.op, Wgmma)  # which adds to the same sum
+        other = isinstance(before.op, Product) and before.op.unit.asynchronous  # which adds to the same sum
         acc = before if other else rewriter.value(Permute(src=acc, axes=(1, 0)), acc.hint)
     made = _started(rewriter, op, acc, a=a, b=b, kind=kind, rows_in_pairs=pairs)
     return _in_shape(rewriter, rewriter.value(Permute(src=made, axes=(1, 0))) if swapped else made, op)

@@ -80,7 +80,7 @@ def test_depth(made: Function, stages: int) -> None:
     waits = [op.pending for op in f.walk() if isinstance(op, AsyncWait)]
     assert waits == ([stages - 2, 0] if stages else [])
     assert len([op for op in f.walk() if isinstance(op, AsyncCommit)]) == stages
-    assert len([op for op in f.walk() if isinstance(op, Load)]) == (not stages)
+    assert any(isinstance(op, Load) for op in f.walk()) == (not stages)  # one, or another an iteration ahead
 
 
 @pytest.mark.parametrize(("made", "warps", "slots"), [

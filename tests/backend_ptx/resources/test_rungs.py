@@ -106,7 +106,7 @@ REFUSED = {
     "wide rows": ("attention", (Q, Q, Q, Q, "f32[8,2048]", 0.1, 256, 128, 128, False, False, False), Hints(),
                   "2 CTAs per cluster: ptxas finds too few registers"),
     "setmaxnreg": ("attention", ("bf16[8,2048,64]",) * 4 + ("f32[8,2048]", 0.1, 256, 64, 64, False, False, False),
-                   Hints(), "registers for one CTA per SM: ptxas would spill 104 bytes"),
+                   Hints(), "registers for one CTA per SM: ptxas would ignore setmaxnreg"),
     "cluster": ("gemm", (A, A, A, 512, 256, 64), Hints(num_ctas=2), "4 CTAs per cluster: ptxas needs 154 registers"),
     "latent": ("latent_attention", ("bf16[16,2048,576]", "bf16[2048,576]", "bf16[16,2048,512]", 0.1, 128, 64, 576, 512),
                Hints(occupancy=2),

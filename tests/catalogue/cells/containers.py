@@ -46,7 +46,7 @@ def lists_of_tiles(b, t):
     return total + len(by_size) + len([1, 2])
 
 
-@feature("list.append", "list.extend", "list.insert", "list.pop", "list.reverse", "list.clear", "list.copy",
+@feature("list.append", "list.extend", "list.insert", "list.pop", "list.remove", "list.reverse", "list.clear", "list.copy",
          "builtin list", "builtin map")
 def list_methods(b, t):
     a = list((t, t + 1))
@@ -54,6 +54,8 @@ def list_methods(b, t):
     a.extend([t * 3, 4])
     a += (5,)
     a.insert(1, 7)
+    a.insert(0, 9)
+    a.remove(9)
     other = a.copy()
     other.reverse()
     last = a.pop() + a.pop(0) * 3

@@ -42,7 +42,7 @@ BUILTINS = {function: name for name, function in (
     ("builtin enumerate", enumerate), ("builtin zip", zip),
     ("builtin len", len), ("builtin range", range), ("builtin tuple", tuple), ("builtin int", int),
     ("builtin float", float), ("builtin bool", bool), ("builtin str", str), ("builtin repr", repr),
-    ("builtin print", print), ("builtin round", round))}
+    ("builtin print", print), ("builtin isinstance", isinstance), ("builtin round", round))}
 
 
 def names_of(node: ast.AST) -> Iterator[str]:
