@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tilewright.backend_ptx.targets import TARGETS
@@ -24,8 +25,14 @@ def certify_kernel(kernel: tile_kernel, args: Sequence[Any], grid: tuple[int, ..
     Errors: TileError for what does not compile.
     """
     from tilewright.interp.certifying import certify
+    from tilewright.interp.certifying.certificate import Certificate, Judgement
+    from tilewright.launching.joining import joins_of
 
     stages = kernel.lower(*args)
     function = stages.tile_ir(passes=True, facts=False)
     targets = {name: target.tensor_cores for name, target in TARGETS.items()}
-    return certify(function, example(function, stages.values, grid), targets)
+    made = certify(function, example(function, stages.values, grid), targets)
+    if not any(joins_of(stages.tile_ir(), target, stages.hints) for target in TARGETS.values()):
+        return made
+    joined = Judgement(False, "in launches of many, neighbours become one block, whose sums may have another order")
+    return Certificate(made.kernel, {name: replace(out, grid=joined) for name, out in made.outputs.items()})

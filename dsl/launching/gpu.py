@@ -56,7 +56,9 @@ class GpuRunner:
             device = get_device(ordinal)
             key = ordinal, linear, aliases, tuple(argument.key(True) for argument in arguments)
             # What a bundle's code asks of arguments may be more than this key knows: only exact shapes can tell.
-            found = shipped.find(shipped.Wanted(self._specialiser, arguments, linear, device, aliases))
+            # It has no joined blocks: that of a bundle loaded meanwhile is of another grid.
+            wanted = shipped.Wanted(self._specialiser, arguments, linear, device, aliases)
+            found = None if self._specialiser.joins else shipped.find(wanted)
             kernel, written = found or (
                 self._kernels.get(key, lambda: self._build_in_time(arguments, linear, device, aliases)))
             plan = DevicePlan(kernel, arguments, written, None if found else partial(self._shared, linear, ordinal),
@@ -122,7 +124,8 @@ class GpuRunner:
 
         hints = self._specialiser.hints.resolve(device.target.name)
         kernel = build_kernel(function, device, hints, switches, dump)
-        joins = () if self._specialiser.joins else joins_of(function, device.target, hints)
+        alone = self._specialiser.joins or self._specialiser.rules.deterministic
+        joins = () if alone else joins_of(function, device.target, hints)
         return replace(kernel, joins=joins) if joins else kernel, written_arrays(function)
 
 

@@ -127,3 +127,27 @@ def test_fused_launches_keep_the_form_of_their_own_uses() -> None:
     [launch] = g.launches
     text = launch.kernel.ir(*launch.args)
     assert text.count('form="accurate"') == 2
+
+
+def test_long_chains_and_shared_operands_take_no_time() -> None:
+    """Nor do they recurse: a number is squared, and scaled 2000 times, before it divides."""
+
+    @tw.tile_kernel
+    def scaled(x, out):
+        t = tw.load(x, (0, 0), (2, N))
+        s = total(t)
+        for _ in tw.static_iter(range(24)):
+            s = s * s
+        for _ in tw.static_iter(range(500)):
+            s = s / 1.0001 * 0.99
+        tw.store(out, (0, 0), (t / s).astype(half))
+
+    f = parse(scaled.ir(*np.zeros((2, 2, N), np.float32)))
+    multiply_by_reciprocals(Unit(f))
+    assert quotients(f) == 0
+
+
+@pytest.mark.parametrize("count", [
+    lambda t: total((t > 0).astype(wide)), lambda t: total(t.astype(tw.float64)).astype(wide)])
+def test_counts_and_sums_of_float64_are_exact(count: Callable[[Any], Any]) -> None:
+    assert quotients(made(lambda t: (t / count(t) - 1.0).astype(half))) == 1

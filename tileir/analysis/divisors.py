@@ -42,11 +42,24 @@ def divides_many(unit: Unit, op: arith.Div) -> bool:
 
 def is_uncertain(value: Value) -> bool:
     """Whether a float is computed from a sum of many, by ops that hand on half of its relative error at least."""
-    op: Op | None = value.op
-    if isinstance(op, ReduceSum):
-        summands = prod(op.src.type.shape[axis] for axis in op.axes)
-        return bool(op.src.type.dtype.is_float and summands >= SUMMANDS)
-    if isinstance(op, (*_ONE, Cast)):
-        source = op.operands[0]
-        return bool(source.type.dtype.is_float) and is_uncertain(source)
-    return isinstance(op, _TWO) and any(map(is_uncertain, op.operands))
+    work, seen = [value], {value}
+    while work:
+        op: Op | None = work.pop().op
+        if isinstance(op, ReduceSum):
+            if _is_rounded_much(op):
+                return True
+        elif isinstance(op, (*_ONE, *_TWO, Cast)):
+            for operand in op.operands:
+                if operand.type.dtype.is_float and operand not in seen:
+                    seen.add(operand)
+                    work.append(operand)
+    return False
+
+
+def _is_rounded_much(op: ReduceSum) -> bool:
+    """Whether a sum has many summands, in float32 at most, that are not integers: counts are exact."""
+    summed = op.src.op
+    counts = isinstance(summed, Cast) and not summed.src.type.dtype.is_float
+    summands = prod(op.src.type.shape[axis] for axis in op.axes)
+    dtype = op.src.type.dtype
+    return bool(dtype.is_float and dtype.bitwidth <= float32.bitwidth and summands >= SUMMANDS and not counts)

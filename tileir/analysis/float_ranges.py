@@ -42,83 +42,93 @@ class FloatRange(NamedTuple):
 ANY = FloatRange()
 NOT_NEGATIVE = FloatRange(0.0)
 
-_RULES: RuleTable[Callable[[Any], FloatRange]] = RuleTable("range of floats")
+_Known = Callable[[Value], FloatRange]
+_RULES: RuleTable[Callable[[Any, _Known], FloatRange]] = RuleTable("range of floats")
 
 
 def float_range(value: Value) -> FloatRange:
     """The range of a float tile; ANY for what comes from memory, and for what loops and branches carry."""
-    op = value.op
-    rule = None if op is None else _RULES.of(op)
-    return ANY if rule is None else rule(op)
+    found: dict[Value, FloatRange] = {}
+    work = [value]
+    while work:  # no recursion: chains are long, and share what they are computed from
+        op = work[-1].op
+        rule = None if op is None else _RULES.of(op)
+        missing = [] if rule is None or op is None else [v for v in op.operands if v not in found]
+        if missing and work[-1] not in found:
+            work += missing
+            continue
+        found.setdefault(work[-1], ANY if rule is None else rule(op, found.__getitem__))
+        work.pop()
+    return found[value]
 
 
 @_RULES.register(arith.Constant)
-def _constant(op: arith.Constant) -> FloatRange:
+def _constant(op: arith.Constant, of: _Known) -> FloatRange:
     return FloatRange(op.value, op.value) if op.value == op.value else ANY
 
 
 @_RULES.register(shape.Broadcast, shape.Reshape, shape.Permute, shape.Extract, ReduceMax, functions.StopGradient)
-def _elements(op: Any) -> FloatRange:
-    return float_range(op.src)
+def _elements(op: Any, of: _Known) -> FloatRange:
+    return of(op.src)
 
 
 @_RULES.register(arith.Select, shape.Cat)
-def _either(op: Any) -> FloatRange:
-    one, other = float_range(op.lhs), float_range(op.rhs)
+def _either(op: Any, of: _Known) -> FloatRange:
+    one, other = of(op.lhs), of(op.rhs)
     return FloatRange(min(one.low, other.low), max(one.high, other.high))
 
 
 @_RULES.register(functions.Exp, functions.Exp2)
-def _power(op: functions.Exp | functions.Exp2) -> FloatRange:
-    return FloatRange(0.0, 1.0) if float_range(op.src).high <= 0 else NOT_NEGATIVE
+def _power(op: functions.Exp | functions.Exp2, of: _Known) -> FloatRange:
+    return FloatRange(0.0, 1.0) if of(op.src).high <= 0 else NOT_NEGATIVE
 
 
 @_RULES.register(functions.Abs)
-def _magnitude(op: functions.Abs) -> FloatRange:
-    return FloatRange(0.0, float_range(op.src).magnitude)
+def _magnitude(op: functions.Abs, of: _Known) -> FloatRange:
+    return FloatRange(0.0, of(op.src).magnitude)
 
 
 @_RULES.register(functions.Sigmoid)
-def _share(op: functions.Sigmoid) -> FloatRange:
+def _share(op: functions.Sigmoid, of: _Known) -> FloatRange:
     return FloatRange(0.0, 1.0)
 
 
 @_RULES.register(arith.Add)
-def _sum(op: arith.Add) -> FloatRange:
-    one, other = float_range(op.lhs), float_range(op.rhs)
+def _sum(op: arith.Add, of: _Known) -> FloatRange:
+    one, other = of(op.lhs), of(op.rhs)
     if not (one.positive and other.positive):
         return ANY
     return FloatRange(max(one.low, other.low))
 
 
 @_RULES.register(arith.Sub)
-def _difference(op: arith.Sub) -> FloatRange:
+def _difference(op: arith.Sub, of: _Known) -> FloatRange:
     return FloatRange(high=0.0) if greatest_of(op.lhs, op.rhs) else ANY
 
 
 @_RULES.register(arith.Mul)
-def _product(op: arith.Mul) -> FloatRange:
-    one, other = float_range(op.lhs), float_range(op.rhs)
+def _product(op: arith.Mul, of: _Known) -> FloatRange:
+    one, other = of(op.lhs), of(op.rhs)
     if op.lhs is op.rhs or (one.positive and other.positive):
         return FloatRange(0.0, 1.0) if max(one.magnitude, other.magnitude) <= 1 else NOT_NEGATIVE
     return ANY
 
 
 @_RULES.register(arith.Div)
-def _quotient(op: arith.Div) -> FloatRange:
-    one, other = float_range(op.lhs), float_range(op.rhs)
+def _quotient(op: arith.Div, of: _Known) -> FloatRange:
+    one, other = of(op.lhs), of(op.rhs)
     if not (one.positive and other.positive) or op.rounding is RoundingMode.APPROX:
         return ANY
     return FloatRange(0.0, 1.0) if one.high <= 1 <= other.low else NOT_NEGATIVE
 
 
 @_RULES.register(ReduceSum)
-def _sum_of_elements(op: ReduceSum) -> FloatRange:
+def _sum_of_elements(op: ReduceSum, of: _Known) -> FloatRange:
     """Of powers of which one is 1, as its exponent is the difference of the greatest number and itself, at least 1."""
     top = _subtracted_from(op.src)
     if top is not None and set(top.axes) <= set(op.axes):
         return FloatRange(1.0)
-    return NOT_NEGATIVE if float_range(op.src).positive else ANY
+    return NOT_NEGATIVE if of(op.src).positive else ANY
 
 
 def _subtracted_from(powers: Value) -> ReduceMax | None:

@@ -32,6 +32,8 @@ SUMMANDS = 64
 """So many elements a sum must have: then its bound, n * eps, is that of exact elements to within a factor of two."""
 FACTOR = 2.0**24
 """The greatest factor of an absolute error of 2**-126, which it takes to 2**-102 at most."""
+POWER = 4
+"""How often a relative error may be doubled, all in all: 256 * eps is an eighth of float16's."""
 MANTISSA = 10
 """Bits behind the point: results of so many hide a relative error of 64 * eps."""
 
@@ -45,6 +47,8 @@ class _Errors(NamedTuple):
     flushed: bool
     factor: bool
     uncertain: bool
+    gain: float = 1.0  # of the absolute error
+    power: int = 1  # of the relative error
 
 
 class Use(NamedTuple):
@@ -120,17 +124,21 @@ def _subtracted(op: arith.Sub | arith.Fma, errors: _Errors, unit: Unit) -> Use |
 @_RULES.register(arith.Mul)
 def _multiplied(op: arith.Mul, errors: _Errors, unit: Unit) -> Use | None:
     other = op.rhs if op.lhs is errors.value else op.lhs
-    if errors.flushed and float_range(other).magnitude > FACTOR:
+    gain = errors.gain * max(1.0, float_range(other).magnitude) if errors.flushed else 1.0
+    power = 2 * errors.power if op.lhs is op.rhs else errors.power
+    if gain > FACTOR or power > POWER:
         return None
-    return Use(passed=(errors._replace(value=op.result, factor=True),))
+    return Use(passed=(errors._replace(value=op.result, factor=True, gain=gain, power=power),))
 
 
 @_RULES.register(arith.Div)
 def _divided(op: arith.Div, errors: _Errors, unit: Unit) -> Use | None:
     """Zero divides to infinity."""
-    if errors.flushed and (op.rhs is errors.value or float_range(op.rhs).low < 1 / FACTOR):
+    if errors.flushed and op.rhs is errors.value:
         return None
-    return Use(passed=(errors._replace(value=op.result, factor=True),))
+    low = float_range(op.rhs).low if errors.flushed else 1.0
+    gain = errors.gain / min(1.0, low) if low > 0 else FACTOR * 2
+    return None if gain > FACTOR else Use(passed=(errors._replace(value=op.result, factor=True, gain=gain),))
 
 
 @_RULES.register(control.Yield, control.Condition)

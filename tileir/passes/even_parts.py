@@ -90,7 +90,7 @@ class EvenParts:
             stop = top.value(arith.Select(cond=last, lhs=most, rhs=stop))
         for (array, axis), extent in extents.items():
             bounds = [top.value(arith.Min(lhs=bound, rhs=extent)) for bound in (start, stop)]
-            type_ = _part_of(array, axis, self.step)
+            type_ = _part_of(array, axis, self.step if self.stored is None else 1)
             self._parts[array, axis] = top.value(SliceArray(
                 array=array, start=bounds[0], stop=bounds[1], axis=axis, type=type_), array.hint)
 

@@ -24,8 +24,9 @@ carries keeps the other one's elements:
                 yield(values=(select(%k < (%n0 or %n1 by row), %new, %acc)))
             }
 
-No bit of a result changes. Blocks must not wait for each other: kernels with atomics, ordered accesses and loops that
-are not counted are not joined.
+Each element is computed by the same ops. Sums may take another order, as a target chooses it by the tile: on a GPU,
+those of iterations that one block alone runs. Blocks must not wait for each other: kernels with atomics, ordered
+accesses and loops that are not counted are not joined.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ from tilewright.tileir.ops.arrays import BlockId, NumBlocks
 from tilewright.tileir.ops.atomics import Atomic
 from tilewright.tileir.ops.control import For, If, While, Yield
 from tilewright.tileir.ops.convert import Cast
-from tilewright.tileir.ops.memory import Scatter, TileAccess
+from tilewright.tileir.ops.memory import Gather, Scatter, TileAccess
 from tilewright.tileir.ops.shape import Broadcast, Iota, Permute, Reshape
 from tilewright.tileir.passes.cut_tiles import unshare
 from tilewright.tileir.passes.dce import dce
@@ -163,7 +164,8 @@ class _Found(NamedTuple):
         if isinstance(op, TileAccess) and is_tile(op.tile):
             return self._moves(op)
         if isinstance(op, Iota) and op.result in self.chosen:
-            return self._only_counts(op.result)
+            fits = op.size * TWO - 1 <= op.dtype.int_range[1]  # one that wraps would count anew
+            return fits and self._only_counts(op.result)
         numbers = [v for v in op.operands if v in self.varying and not is_tile(v)]
         if isinstance(op, For):
             return self._lasts(op)
@@ -188,7 +190,12 @@ class _Found(NamedTuple):
         """Whether a loop may go on for one of two blocks."""
         if op not in self.uneven:
             return True
-        return all(v in self.chosen for v in op.results) and not any(inner.acts for inner in op.inside())
+        return all(v in self.chosen for v in op.results) and not any(
+            inner.acts or self._promises(inner) for inner in op.inside())
+
+    def _promises(self, op: Op) -> bool:
+        """Whether a gather promises to be inside, which holds for iterations of its own block alone."""
+        return isinstance(op, Gather) and not op.check_bounds and op.result in self.chosen
 
     def _only_counts(self, value: Value) -> bool:
         """Whether a tile is but added to one that makes the sum count on from one block to the next."""

@@ -35,6 +35,8 @@ from tilewright.tileir.rewrite import Rewriter, only, rewrite
 SMALLEST_NORMAL = 2.0**-126
 LONG_ROW = 65536
 """Bytes of a row's float32 elements from which on a thread has no registers for what else is loaded of all of them."""
+MOST_MOVED = 64
+"""Ops, each of which is searched for in its block."""
 SCALE = 2.0**64
 """Takes every subnormal number but zero into the normal ones, and no normal dividend of one to infinity that has a
 finite quotient."""
@@ -114,12 +116,21 @@ def _is_never_subnormal(divisor: Value) -> bool:
 def _compute_early(number: Value, places: Mapping[Op, Block]) -> None:
     """Move what computes a number from a sum up to the sum. What is loaded in between is then loaded when the number is
     there: registers that hold it meanwhile cost occupancy (in a layer norm of 1024 columns 112 in place of 64)."""
-    op = number.op
-    if op is None or not (op.elementwise or isinstance(op, (Broadcast, Reshape, Constant))):
-        return
-    for value in op.operands:
-        _compute_early(value, places)
-    ops = places[op].ops
-    ops.remove(op)
-    above = {value.op for value in op.operands}
-    ops.insert(1 + max((at for at, other in enumerate(ops) if other in above), default=-1), op)
+    chain, work = dict[Op, None](), [number]
+    while work:
+        op = work[-1].op
+        if op is None or op in chain or not _moves(op):
+            work.pop()
+        elif missing := [v for v in op.operands if v.op is not None and v.op not in chain and _moves(v.op)]:
+            work += missing
+        else:
+            chain[op] = None
+    for op in chain if len(chain) <= MOST_MOVED else ():
+        ops = places[op].ops
+        ops.remove(op)
+        above = {value.op for value in op.operands}
+        ops.insert(1 + max((at for at, other in enumerate(ops) if other in above), default=-1), op)
+
+
+def _moves(op: Op) -> bool:
+    return op.elementwise or isinstance(op, (Broadcast, Reshape, Constant))

@@ -35,7 +35,7 @@ a tile in registers, and back after the wait.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
@@ -123,7 +123,7 @@ def in_flight(loop: For, users: Users, early: bool, ahead: bool, room: int) -> K
         if value is not yielded[i] and is_outstanding(last := yielded[i].op) and last in order:
             assert isinstance(last, Product)
             steps, until = [last], [op for op in body.ops if param in all_reads(op)]
-        computed = [op for step in steps for op in _writers(step, room) if op in order]
+        computed = [op for step in steps for op in _writers(step, room, order) if op in order]
         until += computed
         alone = users.get(yielded[i]) == [body.terminator] and yielded.count(yielded[i]) == 1
         late = not until or (ahead and yielded[i].op is products[-1]) or (early and not steps[0].unit.enter and (
@@ -133,10 +133,10 @@ def in_flight(loop: For, users: Users, early: bool, ahead: bool, room: int) -> K
     return out
 
 
-def _writers(product: Product, room: int = 1 << 16) -> list[Op]:
+def _writers(product: Product, room: int = 1 << 16, inside: Container[Op] | None = None) -> list[Op]:
     """The op that writes the registers of an MMA's A. Permuting what was computed writes none; bytes that were loaded
     are put into words after it. Where registers have no room for what is computed before it, beside those that the MMA
-    still uses, an op before it."""
+    still uses, an op before it, `inside` the loop."""
     writer = viewed(product.a).op
     while isinstance(writer, Permute) and (source := viewed(writer.src).op) is not None and source.elementwise:
         writer = source
@@ -144,7 +144,7 @@ def _writers(product: Product, room: int = 1 << 16) -> list[Op]:
         return []
     room -= registers_of(product.acc) + registers_of(product.a)
     while writer.elementwise and registers_of(largest := max(writer.operands, key=registers_of)) > room and (
-            before := viewed(largest).op) is not None and before.elementwise:
+            before := viewed(largest).op) is not None and before.elementwise and (inside is None or before in inside):
         writer = before
     return [writer]
 

@@ -110,7 +110,7 @@ def test_exponentials_outside_of_a_row_in_a_loop_are_skipped(columns: int, dtype
 
 
 def test_only_the_second_half_of_a_row_in_a_loop_is_tested() -> None:
-    """Of four strips the last two, in two runs: maximum, exponentials and their sum. Products are cheaper than a branch."""
+    """Of four strips the last two, in two runs: maximum, and exponentials. Products cost less than branches."""
     specs = [tw.spec("bf16[64,12288]")] * 2
     text = str(plain_kernels.persistent_softmax.llvm(*specs, 16384, target="sm_90a"))
     assert len(re.findall(r"^outside\S*:", text, re.MULTILINE)) == 4

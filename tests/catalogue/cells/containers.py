@@ -46,8 +46,8 @@ def lists_of_tiles(b, t):
     return total + len(by_size) + len([1, 2])
 
 
-@feature("list.append", "list.extend", "list.insert", "list.pop", "list.remove", "list.reverse", "list.clear", "list.copy",
-         "builtin list", "builtin map")
+@feature("list.append", "list.extend", "list.insert", "list.pop", "list.remove", "list.reverse", "list.clear",
+         "list.copy", "builtin list", "builtin map")
 def list_methods(b, t):
     a = list((t, t + 1))
     a.append(t * 2)

@@ -109,7 +109,8 @@ def tuples_from_end_to_end(b, t):
 @feature("builtin int", "builtin float", "builtin bool", "builtin str", "builtin repr", "builtin isinstance",
          like=lambda b, t: t + 7 + 1 + 2 + 1 + 1 + 1)
 def constructors(b, t):
-    return t + int(7.9) + int(bool(3)) + int(float(2)) + int(str(12) == "12") + int(repr("a") == "'a'") + isinstance(7, int)
+    one = int(repr("a") == "'a'") + isinstance(7, int)
+    return t + int(7.9) + int(bool(3)) + int(float(2)) + int(str(12) == "12") + one
 
 
 @feature("operator.add", "operator.sub", "operator.mul", "operator.floordiv", "operator.mod", "operator.and_",
