@@ -62,7 +62,7 @@ def pipeline_loops(c: Compilation) -> Preserved:
     choice.copies()
     choice.staged()
     if not choice.channels and not c.has(TmaAcquire):
-        return load_ahead(c)
+        return load_ahead(c) if c.limits.extras else ALL
     c.plan.stages = tuple(ring.slots for ring in choice.depths.rings)
     constants = Constants(function)
     carriers = [_carrier(ch)(ch, constants, c.facts, c.plan.warps) for ch in choice.channels]
