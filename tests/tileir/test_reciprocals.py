@@ -151,3 +151,18 @@ def test_long_chains_and_shared_operands_take_no_time() -> None:
     lambda t: total((t > 0).astype(wide)), lambda t: total(t.astype(tw.float64)).astype(wide)])
 def test_counts_and_sums_of_float64_are_exact(count: Callable[[Any], Any]) -> None:
     assert quotients(made(lambda t: (t / count(t) - 1.0).astype(half))) == 1
+
+
+def test_a_fused_quotient_without_a_repeated_divisor_is_a_division() -> None:
+    """As where a launch's tiles became as small as its divisor's."""
+    f = parse("""
+func @k(%a: array<?x?xf32, strides=?x1>, %b: array<?x?xf32, strides=?x1>) {
+  %z: i32 = constant(value=0, type=tile<i32>)
+  %t: tile<1x64xf32> = load(array=%a, index=(%z, %z), shape=(1, 64), steps=(1, 64), order=(0, 1))
+  %q: tile<1x64xf32> = div(lhs=%t, rhs=%t, form="relative")
+  store(array=%b, index=(%z, %z), value=%q, steps=(1, 64), order=(0, 1))
+  return()
+}
+""")
+    multiply_by_reciprocals(Unit(f))
+    assert [op.opcode for op in f.walk()].count("div") == 1

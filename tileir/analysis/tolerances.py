@@ -143,8 +143,10 @@ def _divided(op: arith.Div, errors: _Errors, unit: Unit) -> Use | None:
 
 @_RULES.register(control.Yield, control.Condition)
 def _handed_on(op: Op, errors: _Errors, unit: Unit) -> Use | None:
+    """A function that combines elements may do with what it yields whatever it likes."""
     around = unit.parents[unit.homes[op]]
-    return None if around.repeats and errors.factor else _carried(around, errors, unit)
+    grows = around.repeats and errors.factor
+    return None if grows or not carried(around) else _carried(around, errors, unit)
 
 
 @_RULES.register(control.For, control.While, control.If)

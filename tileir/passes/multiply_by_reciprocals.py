@@ -74,7 +74,7 @@ def multiply_by_reciprocals(unit: Unit) -> Preserved:
 
 def why_multiply(unit: Unit, op: Div) -> list[str] | None:
     """What hides that a quotient becomes a product; None: it does not become one."""
-    if op.form is Form.RELATIVE:
+    if op.form is Form.RELATIVE and isinstance(op.rhs.op, Broadcast):
         return ["used as in a kernel that was fused"]
     if op.form is not Form.USES or not divides_many(unit, op) or not is_uncertain(op.rhs):
         return None
