@@ -20,6 +20,7 @@ def in_own_types(function: Function) -> None:
     numbers, packs = count(), dict[str, Struct]()  # results of several registers, by name
     for block in function.blocks:
         block.instructions = [new for old in block.instructions for new in _asm(old, numbers, packs)]
+    _follow(packs, [i for block in function.blocks for i in block.instructions if i.opcode == "phi"])
     for block in function.blocks if packs else ():
         block.instructions = [new for old in block.instructions for new in _member(old, packs)]
 
@@ -44,6 +45,15 @@ def _asm(i: LlvmInstruction, numbers: count[int], packs: dict[str, Struct]) -> l
     elif len(results) == 1 and i.type != results[0]:
         return [*before, *_viewed(i, results[0])]
     return [*before, i]
+
+
+def _follow(packs: dict[str, Struct], phis: list[LlvmInstruction]) -> None:
+    """Phis of packs are packs, also of what a later block makes."""
+    given = [(i, [o.name for o in i.operands if isinstance(o, Local)]) for i in phis]
+    while new := [(i, name) for i, names in given if i.result not in packs for name in names if name in packs]:
+        for i, name in new:
+            assert i.result is not None
+            packs[i.result] = i.type = packs[name]
 
 
 def _member(i: LlvmInstruction, packs: dict[str, Struct]) -> list[LlvmInstruction]:

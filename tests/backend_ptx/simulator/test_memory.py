@@ -245,3 +245,27 @@ def test_ordered_stores_and_loads_join_blocks_as_wide_as_their_scope(
         return
     with pytest.raises(Race):
         simulate_text(text, "k", 2, 1, [given, np.zeros(1, np.uint32)], **how)
+
+
+def test_registers_of_loads_are_floats_behind_a_phi() -> None:
+    """LLVM carries the results of an asm as one value, whose record says that they are words."""
+    load = ('call { float, float } asm sideeffect "@$3 ld.global.nc.v2.b32 {$0, $1}, [$2];", "=r,=r,l,b,0,1,~{memory}"'
+            "(ptr addrspace(1) %from, i1 true, float 0.0, float 0.0)")
+    code = f"""
+  %from = getelementptr [2 x float], ptr addrspace(1) %a, i32 %tid
+  %odd = trunc i32 %tid to i1
+  br i1 %odd, label %one, label %other
+one:
+  %v = {load}
+  br label %done
+other:
+  %w = {load}
+  br label %done
+done:
+  %p = phi {{ float, float }} [ %v, %one ], [ %w, %other ]
+  %x = extractvalue {{ float, float }} %p, 0
+  %y = extractvalue {{ float, float }} %p, 1
+  %r = fadd float %x, %y"""
+    a = np.arange(128, dtype=np.float32)
+    got = per_thread(code, "float", params="ptr addrspace(1) %a", args=[a])
+    np.testing.assert_array_equal(got, a.reshape(-1, 2).sum(1))
