@@ -2,10 +2,9 @@
 
 DLPack's table takes four times as long: its function holds the GIL once more, owns the tensor meanwhile and describes
 all of it. The C interface of AOTInductor, and functions of torch for inference mode, records of gradients and counters
-of versions, take an at::Tensor by its address, which lies in the Python object of a tensor: torch's extensions in C++
-read it there (THPVariable_Unpack, inline in torch/csrc/autograd/python_variable.h). It may lie elsewhere in another
-version of torch, so it is found by search, in this process, and all is tried on tensors of which Python says the same.
-Where anything differs, or TILEWRIGHT_TORCH_HANDLES=0, DLPack's table is read.
+of versions, take an at::Tensor by its address, which lies in the Python object of a tensor. Where it lies is no promise
+of torch's, so a process asks for this by TILEWRIGHT_TORCH_HANDLES=1: it is found by search, in this process, and all is
+tried on tensors of which Python says the same. Where anything differs, or nobody asked, DLPack's table is read.
 """
 
 from __future__ import annotations
@@ -87,9 +86,9 @@ class TensorFunctions:
 
 @cache
 def tensor_functions() -> TensorFunctions | None:
-    """Those of this process's torch; None where one is missing or does not do what it is for, or where
-    TILEWRIGHT_TORCH_HANDLES forbids them."""
-    if not switched_on("TILEWRIGHT_TORCH_HANDLES", unset=True):
+    """Those of this process's torch; None where one is missing or does not do what it is for, or unless
+    TILEWRIGHT_TORCH_HANDLES asks for them."""
+    if not switched_on("TILEWRIGHT_TORCH_HANDLES"):
         return None
     try:
         torch = sys.modules["torch"]

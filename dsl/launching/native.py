@@ -17,7 +17,7 @@ import threading
 from typing import Any
 
 from tilewright.launching.machine import code
-from tilewright.launching.machine.layout import FUNCTIONS, HEAD, OBJECTS, addresses, as_laid_out
+from tilewright.launching.machine.layout import FUNCTIONS, HEAD, OBJECTS, addresses
 from tilewright.launching.machine.text import ENTRIES, module, template
 from tilewright.tileir.environment import switched_on
 
@@ -39,12 +39,9 @@ _thread: threading.Thread | None = None
 
 def possible() -> bool:
     """Whether this interpreter is CPython with a GIL, of 64 bits, and TILEWRIGHT_LAUNCHER does not forbid it."""
-    return switched_on("TILEWRIGHT_LAUNCHER", unset=True) and _fits()
-
-
-def _fits() -> bool:
-    return (platform.python_implementation() == "CPython" and not sysconfig.get_config_var("Py_GIL_DISABLED")
-            and sys.maxsize > 1 << 32 and as_laid_out())
+    wanted = switched_on("TILEWRIGHT_LAUNCHER", unset=True)
+    return (wanted and platform.python_implementation() == "CPython"
+            and not sysconfig.get_config_var("Py_GIL_DISABLED") and sys.maxsize > 1 << 32)
 
 
 def ready() -> bool:

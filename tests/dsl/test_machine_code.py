@@ -219,7 +219,6 @@ def test_free_threaded_builds_and_other_interpreters_stay_with_python(
     for patched, name, value in (
         (native.platform, "python_implementation", lambda: "PyPy"),
         (native.sysconfig, "get_config_var", lambda name: 1 if name == "Py_GIL_DISABLED" else None),
-        (native, "as_laid_out", lambda: False),
     ):
         with monkeypatch.context() as patch:
             patch.setattr(patched, name, value)

@@ -15,7 +15,7 @@ torch = optional("torch")
 
 @pytest.fixture
 def functions(monkeypatch: pytest.MonkeyPatch) -> TensorFunctions:
-    monkeypatch.delenv("TILEWRIGHT_TORCH_HANDLES", raising=False)
+    monkeypatch.setenv("TILEWRIGHT_TORCH_HANDLES", "1")
     found = tensor_functions.__wrapped__()
     if found is None:
         pytest.skip(f"torch {torch.__version__} on {sys.platform} has no such functions")
@@ -47,7 +47,9 @@ def test_versions(functions: TensorFunctions) -> None:
         assert functions.is_inference(torch.ones(4))
 
 
-@pytest.mark.parametrize("value", ["0", "off"])
-def test_forbidden(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TILEWRIGHT_TORCH_HANDLES", value)
+@pytest.mark.parametrize("value", [None, "0", "off"])
+def test_nobody_asked(value: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TILEWRIGHT_TORCH_HANDLES", raising=False)
+    if value is not None:
+        monkeypatch.setenv("TILEWRIGHT_TORCH_HANDLES", value)
     assert tensor_functions.__wrapped__() is None

@@ -6,10 +6,10 @@
 define ptr @entry(ptr %self, ptr %given, i64 %count, ptr %names) #0 {
   %head = call ptr @PyLong_AsVoidPtr(ptr %self)
   %kept = call ptr @address(ptr %head, i64 $H.kept)
-  call void @keep(ptr %kept)
+  call void @Py_IncRef(ptr %kept)
   %made = call ptr @$entry(ptr %head, ptr %given, i64 %count, ptr %names)
   %result = call ptr @answer(ptr %made, ptr %head, ptr %given, i64 %count, ptr %names)
-  call void @drop(ptr %kept)
+  call void @Py_DecRef(ptr %kept)
   ret ptr %result
 }
 

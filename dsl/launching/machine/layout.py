@@ -62,29 +62,16 @@ class Noted(enum.IntEnum):
     IN_CELL = 2
 
 
-# Where an object has its count of references and its class (PyObject, which the stable ABI of CPython with a GIL lays
-# out): the last words of a plain object's.
-OBJECT = {"count": object.__basicsize__ - 16, "type": object.__basicsize__ - 8}
-# Exported functions of CPython alone; of its structs, PyObject and PyMethodDef (native.py).
+# Exported functions of CPython alone; of its structs, PyMethodDef (native.py).
 FUNCTIONS = (
     "PyErr_Clear", "PyErr_Occurred", "PyEval_RestoreThread", "PyEval_SaveThread", "PyFloat_AsDouble",
     "PyLong_AsLongLongAndOverflow", "PyLong_AsUnsignedLongLong", "PyLong_AsVoidPtr", "PyObject_CallOneArg",
-    "PyObject_GetAttr", "PyObject_RichCompareBool", "PyObject_Vectorcall", "PyTuple_GetItem",
+    "PyObject_GetAttr", "PyObject_RichCompareBool", "PyObject_Type", "PyObject_Vectorcall", "PyTuple_GetItem",
     "PyThread_get_thread_ident", "PyTuple_New", "PyTuple_SetItem", "PyTuple_Size", "Py_DecRef", "Py_IncRef",
 )
 NAMES = ("stream", "requires_grad", "cuda_stream", "pointer", "shape", "strides", "dtype", "device")
 # The code has the addresses of these objects, which stay.
 OBJECTS = {"None": None, "True": True, "False": False, "int": int, **{name: sys.intern(name) for name in NAMES}}
-
-
-def as_laid_out() -> bool:
-    """Whether this interpreter's objects are as OBJECT says."""
-    kept = object()
-    count = ctypes.c_int64.from_address(id(kept) + OBJECT["count"])
-    before, more = count.value, [kept] * 8
-    types = all(ctypes.c_void_p.from_address(id(thing) + OBJECT["type"]).value == id(type(thing))
-                for thing in (kept, more, 5, None, int))
-    return types and count.value == before + len(more)
 
 
 def addresses() -> dict[str, int]:

@@ -65,36 +65,11 @@ define internal i1 @same_words(ptr %a, ptr %b, i64 %count) #0 {
   ret i1 %same
 }
 
-; An object's class and its count of references stand in its head, where CPython's stable ABI has them inline: a call
-; takes ten times as long.
 define internal i1 @is_exactly(ptr %object, ptr %class) alwaysinline #0 {
-  %found = call ptr @address(ptr %object, i64 $head.type)
+  %found = call ptr @PyObject_Type(ptr %object)
+  call void @Py_DecRef(ptr %found)
   %same = icmp eq ptr %found, %class
   ret i1 %same
-}
-
-define internal void @keep(ptr %object) alwaysinline #0 {
-  %at = getelementptr i8, ptr %object, i64 $head.count
-  %count = load i64, ptr %at
-  %more = add i64 %count, 1
-  store i64 %more, ptr %at
-  ret void
-}
-
-; The last reference is Python's to drop. Python 3.14 has other things in the upper half of the word.
-define internal void @drop(ptr %object) alwaysinline #0 {
-  %at = getelementptr i8, ptr %object, i64 $head.count
-  %count = load i64, ptr %at
-  %number = trunc i64 %count to i32
-  %last = icmp eq i32 %number, 1
-  br i1 %last, label %free, label %less
-free:
-  call void @Py_DecRef(ptr %object)
-  ret void
-less:
-  %fewer = sub i64 %count, 1
-  store i64 %fewer, ptr %at
-  ret void
 }
 
 define internal i1 @as_number(ptr %object, ptr %out) #0 {

@@ -19,7 +19,6 @@ from tilewright.launching.machine.layout import (
     LAUNCH,
     MOST_ARRAYS,
     MOST_BYTES,
-    OBJECT,
     RECORD,
     RECORDS,
     TORCH,
@@ -45,12 +44,11 @@ def template() -> str:
     kinds = {f"kind.{kind.name.lower()}": int(kind) for kind in Expected}
     recorded = RECORDED << 8 * HELD.itemsize * WATCHED  # all of HELD as one number
     notes = {f"noted.{note.name.lower()}": int(note) for note in Noted}
-    heads = {f"head.{name}": place for name, place in OBJECT.items()}
-    known = {**words, **kinds, **notes, **heads, "argument_bytes": 8 * len(ARGUMENT), "cell_bytes": 8 * len(CELL),
+    known = {**words, **kinds, **notes, "argument_bytes": 8 * len(ARGUMENT), "cell_bytes": 8 * len(CELL),
              "record_bytes": 8 * len(RECORD), "recorded": recorded, "others": ~recorded,
              "packed_bytes": MOST_BYTES + MAP_ALIGN + 16,  # 16: the last int is compared as a whole word
              "arrays": MOST_ARRAYS}
-    names = r"\$((?:[HLACRBETK]|kind|noted|head)\.\w+|\w+_bytes|recorded|others|arrays)\b"
+    names = r"\$((?:[HLACRBETK]|kind|noted)\.\w+|\w+_bytes|recorded|others|arrays)\b"
     return re.sub(names, lambda found: str(known[found[1]]), text)
 
 
