@@ -47,7 +47,7 @@ def launch(function: Function, grid: Grid, values: Sequence[Any]) -> None:
     """Compile, run and wait; arrays among the values are written."""
     from tilewright.backend_ptx.runtime.build import build_kernel
     from tilewright.backend_ptx.runtime.driver import current_ordinal, get_device
-    from tilewright.launching.gpu import DevicePlan
+    from tilewright.launching.device_plans import DevicePlan
     from tilewright.tileir.analysis.effects import written_arrays
 
     device = get_device(current_ordinal())

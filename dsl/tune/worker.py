@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tilewright.arguments.bind import leaves
-from tilewright.launching.gpu import DevicePlan
+from tilewright.launching.device_plans import DevicePlan
 from tilewright.launching.host import interpreter_value
 from tilewright.tileir.diagnostics import TileError
 from tilewright.tune.job import ALIGNMENT, Block, Job, relocate

@@ -12,7 +12,7 @@ from tilewright.arguments.annotations import PLAIN_ARRAY
 from tilewright.arguments.arrays import ArrayInfo
 from tilewright.arguments.bind import ArrayArgument
 from tilewright.backend_ptx.abi import AbiParam
-from tilewright.launching.gpu import DevicePlan
+from tilewright.launching.device_plans import DevicePlan
 from tilewright.launching.grid import make_grid
 from tilewright.tileir.dtypes import BY_IR
 

@@ -34,7 +34,7 @@ from tilewright.backend_ptx.runtime import build as runtime_build
 from tilewright.backend_ptx.targets import get_target
 from tilewright.cli.main import main
 from tilewright.comparing.sides import interpret
-from tilewright.launching import gpu, host
+from tilewright.launching import device_plans, host
 from tilewright.tileir.ops import arith, control, math
 from tilewright.tileir.passes import pipeline
 from tilewright.tileir.passes.manager import PassManager
@@ -244,7 +244,7 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 def test_the_way_to_a_gpu_and_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a stand-in for the driver, and the interpreter in the place of the machine code."""
     built: list[Any] = []
-    build, launch = runtime_build.build_kernel, gpu.DevicePlan.launch_bound
+    build, launch = runtime_build.build_kernel, device_plans.DevicePlan.launch_bound
 
     def build_kernel(function: Any, *rest: Any) -> Any:
         built.append(function)
@@ -257,7 +257,7 @@ def test_the_way_to_a_gpu_and_back(monkeypatch: pytest.MonkeyPatch) -> None:
 
     cuda = fake_cuda.install(monkeypatch)
     monkeypatch.setattr(runtime_build, "build_kernel", build_kernel)
-    monkeypatch.setattr(gpu.DevicePlan, "launch_bound", launch_bound)
+    monkeypatch.setattr(device_plans.DevicePlan, "launch_bound", launch_bound)
     try:
         assert run(running, "gpu").exact and cuda.launches
         x, out = np.arange(64, dtype=np.float16)[::-1], np.zeros((2, 64), np.float32)[:, ::2]

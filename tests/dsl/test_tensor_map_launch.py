@@ -19,7 +19,7 @@ from tilewright.backend_ptx.llvm.compile import llvm_to_ptx
 from tilewright.backend_ptx.runtime.driver import CudaError, get_device
 from tilewright.backend_ptx.runtime.kernel import load_entry
 from tilewright.backend_ptx.targets import get_target
-from tilewright.launching.gpu import DevicePlan
+from tilewright.launching.device_plans import DevicePlan
 from tilewright.launching.grid import make_grid
 from tilewright.tileir.cache import Entry
 from tilewright.tileir.dtypes import bfloat16

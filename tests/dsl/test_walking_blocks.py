@@ -13,8 +13,8 @@ from support.fake_cuda import FakeCuda
 
 import tilewright as tw
 from tilewright.backend_ptx.passes.clusters.order_blocks import FEW, MANY
-from tilewright.launching.gpu import WAVES
 from tilewright.launching.grid import make_grid
+from tilewright.launching.processors import WAVES
 from tilewright.tune.job import make_job
 
 SMS, FIT = 132, 264  # of the recorded driver
