@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 from benchmarks import plain_kernels
+from support.optional import needs_ptxas
 
 import tilewright as tw
 from tilewright.backend_ptx.ops.arith import DivideBy
 from tilewright.backend_ptx.resources.occupancy import resident
-from tilewright.backend_ptx.runtime.ptxas import assemble, has_ptxas
+from tilewright.backend_ptx.runtime.ptxas import assemble
 from tilewright.backend_ptx.targets import get_target
 from tilewright.tileir.ops.memory import Load
 
@@ -27,7 +28,7 @@ def lowered(kind: str, width: int, dtype: str = "bf16") -> Any:
     return getattr(plain_kernels, kind).lower(*args, 1 << (width - 1).bit_length(), target="sm_90a")
 
 
-@pytest.mark.skipif(not has_ptxas(), reason="ptxas is not installed")
+@needs_ptxas
 @pytest.mark.parametrize(("kind", "width", "ctas"), [
     ("softmax", 1000, 32), ("layer_norm", 1000, 28), ("softmax", 5000, 5), ("layer_norm", 5000, 5),
     ("softmax", 4096, 10), ("softmax", 12288, 3), ("softmax", 16384, 3), ("softmax", 32768, 2), ("softmax", 65536, 2),

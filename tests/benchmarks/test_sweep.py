@@ -12,8 +12,8 @@ from benchmarks.sweep.cases import FAMILIES, FIRST, cases, sample
 from benchmarks.sweep.compile import FAILED, OK, SLOW, TOO_LARGE, Result
 from benchmarks.sweep.references import OUT, can_run, error, grid, inputs
 from benchmarks.sweep.workers import Workers, run
+from support.optional import needs_ptxas
 
-from tilewright.backend_ptx.runtime.ptxas import has_ptxas
 from tilewright.backend_ptx.targets import TARGETS
 
 SAMPLE = 16
@@ -38,7 +38,7 @@ def test_a_new_target_is_swept_and_renumbers_nothing(monkeypatch: pytest.MonkeyP
     assert len(added) * len(FIRST) >= 3000 and {c.target for c in added} == {"sm_new"}
 
 
-@pytest.mark.skipif(not has_ptxas(), reason="ptxas is not installed")
+@needs_ptxas
 def test_a_sample_is_accepted() -> None:
     small = [c for c in sample(4 * SAMPLE) if all(a <= 128 for a in c.args if isinstance(a, int))]
     results = list(run(small[:SAMPLE], jobs=2, limit=120))

@@ -8,6 +8,10 @@ from typing import Any
 
 import pytest
 
+from tilewright.backend_ptx.runtime.ptxas import has_ptxas
+
+needs_ptxas = pytest.mark.skipif(not has_ptxas(), reason="ptxas is not installed")
+
 
 def optional(name: str) -> Any:
     """The module; the test file that asks for it is skipped without. Where TILEWRIGHT_REQUIRE names it (as in make

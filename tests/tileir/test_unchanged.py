@@ -6,22 +6,13 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from support.tileir.texts import LOADS_IN_A_LOOP as TEXT
 
 from tilewright.tileir.analysis.unit import ALL, Preserved, Unit
 from tilewright.tileir.core import Function
 from tilewright.tileir.parser import parse
 from tilewright.tileir.passes.manager import PassManager
 
-TEXT = """func @k(%x: array<?xf32, strides=1>, %n: i32) {
-  %one: i32 = constant(value=1, type=tile<i32>)
-  %m: i32 = add(lhs=%n, rhs=%one)
-  for(lower=%one, upper=%m, step=%one, init=()) .loop(%i: i32) {
-    %t: tile<4xf32> = load(array=%x, index=(%i), shape=(4), steps=(4), order=(0))
-    yield(values=())
-  }
-  return()
-}
-"""
 Change = Callable[[Function], object]
 
 

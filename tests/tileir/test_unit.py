@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from support.tileir.texts import LOADS_IN_A_LOOP as TEXT
 
 from tilewright.tileir.analysis.unit import ALL, NONE, Analysis, Preserved, Unit
 from tilewright.tileir.dtypes import int32
@@ -15,16 +16,6 @@ from tilewright.tileir.passes.manager import PassManager
 from tilewright.tileir.types import TileType
 
 ROOT = Path(__file__).parents[2]
-TEXT = """func @k(%x: array<?xf32, strides=1>, %n: i32) {
-  %one: i32 = constant(value=1, type=tile<i32>)
-  %m: i32 = add(lhs=%n, rhs=%one)
-  for(lower=%one, upper=%m, step=%one, init=()) .loop(%i: i32) {
-    %t: tile<4xf32> = load(array=%x, index=(%i), shape=(4), steps=(4), order=(0))
-    yield(values=())
-  }
-  return()
-}
-"""
 
 
 def unit() -> Unit:

@@ -17,11 +17,12 @@ from typing import Any
 import pytest
 from benchmarks.report import works
 from catalogue.all import one_per_kernel
+from support.optional import needs_ptxas
 
 import tilewright as tw
 from tilewright.backend_ptx.compile import Attempt
 from tilewright.backend_ptx.resources.registers import estimated_registers
-from tilewright.backend_ptx.runtime.ptxas import assemble, has_ptxas
+from tilewright.backend_ptx.runtime.ptxas import assemble
 from tilewright.tileir.plan import Limits
 
 REPORT, CATALOGUE = (15, 47, 56), (6, 19, 28)
@@ -50,7 +51,7 @@ def difference(kernel: Any, args: tuple[Any, ...], target: str) -> int | None:
     return None if found.spills else min(estimated_registers(plan.machine), plan.facts.register_cap) - found.registers
 
 
-@pytest.mark.skipif(not has_ptxas(), reason="ptxas is not installed")
+@needs_ptxas
 @pytest.mark.parametrize(("kernels", "stated"), [(of_report, REPORT), (of_catalogue, CATALOGUE)])
 def test_the_stated_error(kernels: Any, stated: tuple[int, int, int]) -> None:
     found = [difference(*work) for work in kernels()]

@@ -7,18 +7,17 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from support.optional import needs_ptxas
 
 from tilewright.backend_ptx.compile import hopeless
 from tilewright.backend_ptx.resources.ladder import Facts, climb
 from tilewright.backend_ptx.resources.occupancy import register_cap
 from tilewright.backend_ptx.resources.verdict import Rejection, Shortage, of_error, of_log
-from tilewright.backend_ptx.runtime.ptxas import assemble, has_ptxas
+from tilewright.backend_ptx.runtime.ptxas import assemble
 from tilewright.backend_ptx.targets import Target, get_target
 from tilewright.tileir.core import Block, Function
 from tilewright.tileir.diagnostics import TileCompilerExecutionError, TileValueError
 from tilewright.tileir.plan import Hints, Limits
-
-needs_ptxas = pytest.mark.skipif(not has_ptxas(), reason="ptxas is not installed")
 
 
 class Made:

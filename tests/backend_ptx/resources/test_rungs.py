@@ -9,16 +9,16 @@ import ml_dtypes
 import numpy as np
 import pytest
 from benchmarks.sweep import kernels
+from support.optional import needs_ptxas
 from support.thorough import part
 
 import tilewright as tw
 from tilewright.backend_ptx.compile import Attempt, settle
-from tilewright.backend_ptx.runtime.ptxas import assemble, has_ptxas
+from tilewright.backend_ptx.runtime.ptxas import assemble
 from tilewright.backend_ptx.simulator import simulate_lowered
 from tilewright.tileir.plan import Hints, Limits
 
 BF16 = ml_dtypes.bfloat16
-needs_ptxas = pytest.mark.skipif(not has_ptxas(), reason="ptxas is not installed")
 
 
 def product() -> tuple[Any, tuple[Any, ...], tuple[int, ...], np.ndarray]:
