@@ -53,10 +53,12 @@ def _follow(packs: dict[str, Struct], phis: list[LlvmInstruction]) -> None:
     while new := [(i, name) for i, names in given if i.result not in packs for name in names if name in packs]:
         for i, name in new:
             assert i.result is not None
-            packs[i.result] = i.type = packs[name]
+            packs[i.result] = packs[name]
 
 
 def _member(i: LlvmInstruction, packs: dict[str, Struct]) -> list[LlvmInstruction]:
+    if i.opcode == "phi" and i.result in packs:
+        return [replace(i, type=packs[i.result])]
     pack = i.operands[0] if i.opcode == "extractvalue" else None
     if not isinstance(pack, Local) or pack.name not in packs:
         return [i]
