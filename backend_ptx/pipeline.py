@@ -14,7 +14,6 @@ from tilewright.backend_ptx.passes.clusters.order_blocks import order_blocks
 from tilewright.backend_ptx.passes.clusters.pack_blocks import pack_blocks
 from tilewright.backend_ptx.passes.clusters.share_gathered import share_gathered
 from tilewright.backend_ptx.passes.layouts.assign_layouts import assign_layouts
-from tilewright.backend_ptx.passes.layouts.hoist_conversions import hoist_conversions
 from tilewright.backend_ptx.passes.layouts.lower_conversions import lower_conversions
 from tilewright.backend_ptx.passes.matmul.ping_pong_warpgroups import ping_pong_warpgroups
 from tilewright.backend_ptx.passes.matmul.scale_operands import scale_operands
@@ -28,9 +27,6 @@ from tilewright.backend_ptx.passes.pipelining.split_loops import split_loops
 from tilewright.backend_ptx.passes.pressure.choose_warps import choose_warps
 from tilewright.backend_ptx.passes.pressure.relieve_pressure import relieve_pressure
 from tilewright.backend_ptx.passes.pressure.spill_tiles import spill_tiles
-from tilewright.backend_ptx.passes.reductions.defer_reductions import defer_reductions
-from tilewright.backend_ptx.passes.reductions.make_folds_warp_local import make_folds_warp_local
-from tilewright.backend_ptx.passes.reductions.split_reductions import split_reductions
 from tilewright.backend_ptx.passes.sharing.elect_thread_for_atomics import elect_thread_for_atomics
 from tilewright.backend_ptx.passes.sharing.plan_shared_memory import plan_shared_memory
 from tilewright.backend_ptx.passes.sharing.share_elements import share_elements
@@ -39,11 +35,15 @@ from tilewright.backend_ptx.targets import Target
 from tilewright.backend_ptx.verifier import verify_machine
 from tilewright.tileir.core import Function
 from tilewright.tileir.passes.count_before_adding import count_before_adding
+from tilewright.tileir.passes.defer_reductions import defer_reductions
+from tilewright.tileir.passes.hoist_conversions import hoist_conversions
 from tilewright.tileir.passes.join_bounds import join_bounds
 from tilewright.tileir.passes.join_loops import join_loops
+from tilewright.tileir.passes.make_folds_warp_local import make_folds_warp_local
 from tilewright.tileir.passes.manager import Observer, Order, Pass, PassManager
 from tilewright.tileir.passes.multiply_by_reciprocals import multiply_by_reciprocals
 from tilewright.tileir.passes.shorten_exponentials import shorten_exponentials
+from tilewright.tileir.passes.split_reductions import split_reductions
 from tilewright.tileir.passes.widen_reductions import widen_reductions
 
 PIPELINE: Final[tuple[Pass[Compilation], ...]] = (

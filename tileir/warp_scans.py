@@ -10,7 +10,7 @@ before hold anything, and whoever combines selects by the index.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tilewright.tileir.builder import Builder
@@ -21,25 +21,24 @@ from tilewright.tileir.layout import Layout
 from tilewright.tileir.layouts import transform
 from tilewright.tileir.layouts.blocked import fold_layout
 from tilewright.tileir.layouts.flat import LANE, REGISTER, WARP
+from tilewright.tileir.machine_ops.layout import converted
 from tilewright.tileir.ops.arith import Constant, Gt, Lt, Select
 from tilewright.tileir.ops.fold import ReduceWith, ScanWith
 from tilewright.tileir.ops.shape import Broadcast, Iota, Reshape
 from tilewright.tileir.types import TileType
 
 Tiles = Sequence[Value]
-Convert = Callable[[Builder, Value, Layout], Value]
-"""Gives a tile in another layout."""
 
 
-def split_scan(b: Builder, op: ScanWith, warps: int, converted: Convert) -> Tiles:
+def split_scan(b: Builder, op: ScanWith, warps: int) -> Tiles:
     """What stands in the place of a scan whose axis several warps hold; its operands have one plain layout."""
-    return _Split(b, op, warps, converted).scanned(op.srcs)
+    return _Split(b, op, warps).scanned(op.srcs)
 
 
-def totals_of_warps(b: Builder, op: ReduceWith, warps: int, converted: Convert) -> Tiles:
+def totals_of_warps(b: Builder, op: ReduceWith, warps: int) -> Tiles:
     """What is left to reduce of tiles whose axis several warps hold, once each warp has combined what it holds side by
     side; they have one plain layout."""
-    split, tiles = _Split(b, op, warps, converted), op.srcs
+    split, tiles = _Split(b, op, warps), op.srcs
     for dims in (REGISTER,), (REGISTER, LANE):
         bits = bits_in(tiles[0].type.layout, op.axis, dims)
         tiles = tuple(split.totals([split.cut(v, bits) for v in tiles]))
@@ -51,7 +50,6 @@ class _Split:
     b: Builder
     op: ScanWith | ReduceWith
     warps: int
-    converted: Convert
 
     @property
     def axis(self) -> int:
@@ -80,8 +78,8 @@ class _Split:
         inner = exclusive_scan(self.b, self.op, cut, self.axis + 1, self.reverse)
         totals = self.totals(cut)
         shape, own = totals[0].type.shape, totals[0].type.layout
-        gathered = [self.converted(self.b, v, fold_layout(shape, self.axis, self.warps)) for v in totals]
-        outer = [self._spread(self.converted(self.b, v, own), cut[0]) for v in self._before(gathered)]
+        gathered = [converted(self.b, v, fold_layout(shape, self.axis, self.warps)) for v in totals]
+        outer = [self._spread(converted(self.b, v, own), cut[0]) for v in self._before(gathered)]
         both = self._joined(self._has_before(cut[0]), combined(self.b, self.op, outer, inner), inner, cut[0])
         return self._joined(self._has_before(cut[0], 1), both, outer, tiles[0])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.registers import rearranged
 from tilewright.backend_ptx.lower.registry import lower
-from tilewright.backend_ptx.ops import layout as ops
+from tilewright.tileir.machine_ops import layout as ops
 
 
 @lower(ops.ConvertLayout)

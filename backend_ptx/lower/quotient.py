@@ -18,7 +18,7 @@ from functools import partial, reduce
 from tilewright.backend_ptx.llvm.builder import Builder, Val
 from tilewright.backend_ptx.lower.floats import extreme
 from tilewright.backend_ptx.lower.registry import elementwise
-from tilewright.backend_ptx.ops.arith import DivideBy
+from tilewright.tileir.machine_ops.arith import DivideBy
 
 # Without their sign and one to the left, the bits of 2**-80: by a divisor of 2**40, the quotient is at least 2**-120,
 # and the remainder, a multiple of 2**-46 times the dividend, has all its bits above the least subnormal.

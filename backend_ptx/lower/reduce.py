@@ -17,13 +17,13 @@ from tilewright.backend_ptx.lower.context import Context
 from tilewright.backend_ptx.lower.positions import index_vector
 from tilewright.backend_ptx.lower.registers import from_lane, halves, rearranged
 from tilewright.backend_ptx.lower.registry import lower, refuse
-from tilewright.backend_ptx.ops import reduce as machine
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.diagnostics import TileInternalError
 from tilewright.tileir.dtypes import DType, bfloat16, float16, float32, int32
 from tilewright.tileir.layouts import transform
 from tilewright.tileir.layouts.flat import LANE, LANE_BITS, REGISTER, WARP, is_plain, log2
 from tilewright.tileir.layouts.reduced import partial_layout
+from tilewright.tileir.machine_ops import reduce as machine
 from tilewright.tileir.ops import reduce as ops
 from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.rules import RuleTable

@@ -13,8 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from tilewright.backend_ptx.ops.arith import DivideBy
-from tilewright.backend_ptx.ops.layout import KeepRegisters
 from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.tileir.analysis.held_tiles import held
 from tilewright.tileir.analysis.live import held_by_outstanding, live_ranges, taken
@@ -24,6 +22,8 @@ from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.analysis.words import is_uniform
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.layouts.queries import registers
+from tilewright.tileir.machine_ops.arith import DivideBy
+from tilewright.tileir.machine_ops.layout import KeepRegisters
 from tilewright.tileir.ops.arith import Constant, Div
 from tilewright.tileir.ops.math import FloatUnary
 from tilewright.tileir.ops.memory import Store

@@ -6,7 +6,6 @@ from collections.abc import Collection, Container
 from typing import Any
 
 from tilewright.backend_ptx.layouts.bulk import SLOT_ALIGN
-from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.ops.shared import SharedAlloc
 from tilewright.backend_ptx.ops.warpgroup import Stage
@@ -14,6 +13,7 @@ from tilewright.backend_ptx.targets import KIB
 from tilewright.tileir.analysis.buffers import Interval, live_buffers, most_live
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.diagnostics import TileValueError
+from tilewright.tileir.machine_ops.layout import ConvertLayout
 from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.reduce import ArgReduction, Reduction
 from tilewright.tileir.ops.shape import Take

@@ -12,10 +12,10 @@ from benchmarks import plain_kernels
 from support.optional import needs_ptxas
 
 import tilewright as tw
-from tilewright.backend_ptx.ops.arith import DivideBy
 from tilewright.backend_ptx.resources.occupancy import resident
 from tilewright.backend_ptx.runtime.ptxas import assemble
 from tilewright.backend_ptx.targets import get_target
+from tilewright.tileir.machine_ops.arith import DivideBy
 from tilewright.tileir.ops.memory import Load
 
 WEIGHTS = {"softmax": 0, "masked_softmax": 0, "rms_norm": 1, "layer_norm": 2, "row_sum": 0, "cumsum": 0}

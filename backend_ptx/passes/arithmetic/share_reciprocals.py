@@ -8,9 +8,9 @@ a dividend of zero: for all columns beyond the end of a padded row.
 from __future__ import annotations
 
 from tilewright.backend_ptx.compilation import Compilation
-from tilewright.backend_ptx.ops.arith import LARGEST_DIVISOR, SMALLEST_DIVISOR, DivideBy
 from tilewright.backend_ptx.ops.cluster import ClusterGather
 from tilewright.tileir.analysis.unit import Preserved
+from tilewright.tileir.machine_ops.arith import LARGEST_DIVISOR, SMALLEST_DIVISOR, DivideBy
 from tilewright.tileir.passes import share_reciprocals as shared
 
 

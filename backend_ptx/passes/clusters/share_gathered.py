@@ -21,7 +21,6 @@ from tilewright.backend_ptx.ops.cluster import (
     ClusterReady,
     exchanges,
 )
-from tilewright.backend_ptx.ops.layout import converted
 from tilewright.backend_ptx.ops.shared import SharedAlloc, loaded
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
 from tilewright.tileir.builder import Builder
@@ -30,6 +29,7 @@ from tilewright.tileir.dtypes import int64
 from tilewright.tileir.layouts.blocked import row_major
 from tilewright.tileir.layouts.buffers import linear_shared
 from tilewright.tileir.layouts.transform import reshape
+from tilewright.tileir.machine_ops.layout import converted
 from tilewright.tileir.ops.shape import Reshape
 from tilewright.tileir.rewrite import Rewriter, rewrite
 from tilewright.tileir.types import SharedType

@@ -22,7 +22,6 @@ from tilewright.backend_ptx.layouts.bulk import bulk_layout
 from tilewright.backend_ptx.layouts.memory import conversion_cost
 from tilewright.backend_ptx.layouts.mma import ProductLayouts, scale_layouts
 from tilewright.backend_ptx.layouts.turned import turning_layout
-from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import MmaScaledSync, Product
 from tilewright.backend_ptx.ops.warpgroup import Stage
 from tilewright.backend_ptx.passes.layouts.classes import Anchor, Classes, LayoutClass
@@ -38,6 +37,7 @@ from tilewright.tileir.layouts import transform
 from tilewright.tileir.layouts.blocked import row_major
 from tilewright.tileir.layouts.queries import registers
 from tilewright.tileir.layouts.rules import RULES, in_registers, meet, rule_of
+from tilewright.tileir.machine_ops.layout import ConvertLayout
 from tilewright.tileir.ops import control
 from tilewright.tileir.ops.fold import Fold
 from tilewright.tileir.ops.memory import Load, Store

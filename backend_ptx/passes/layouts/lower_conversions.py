@@ -27,7 +27,6 @@ from collections.abc import Sequence
 
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.exchange import exchange_layout
-from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import waits_for
 from tilewright.backend_ptx.ops.shared import SharedTake, loaded, put
 from tilewright.backend_ptx.ops.warpgroup import Stage, proxy_fences
@@ -41,6 +40,7 @@ from tilewright.tileir.layouts import transform
 from tilewright.tileir.layouts.buffers import linear_shared
 from tilewright.tileir.layouts.flat import REGISTER, WARP, is_plain
 from tilewright.tileir.layouts.pieces import Hop, hops
+from tilewright.tileir.machine_ops.layout import ConvertLayout
 from tilewright.tileir.ops.shape import Extract, Reshape, Take
 from tilewright.tileir.rewrite import Rewriter, rewrite
 from tilewright.tileir.sub_tiles import joined

@@ -39,7 +39,6 @@ from collections.abc import Callable, Container, Mapping, Sequence
 
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
-from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import Product, is_outstanding
 from tilewright.backend_ptx.ops.units import MatrixUnit
 from tilewright.backend_ptx.passes.pipelining.legality import tma_reason
@@ -53,6 +52,7 @@ from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.diagnostics import Span
 from tilewright.tileir.iterations import edges
+from tilewright.tileir.machine_ops.layout import ConvertLayout
 from tilewright.tileir.ops.arith import Constant, Lt
 from tilewright.tileir.ops.control import For, If, Yield
 from tilewright.tileir.ops.memory import Load

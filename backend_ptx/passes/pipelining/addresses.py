@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from tilewright.backend_ptx import decisions
-from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.passes.pipelining.transfers import Address, Fetched, RefusalError
 from tilewright.tileir.analysis.places import harmless
 from tilewright.tileir.analysis.recurrences import computed, find_recurrence
@@ -20,6 +19,7 @@ from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.carried import Loop, body_of, entries
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.enums import MemoryOrder
+from tilewright.tileir.machine_ops.layout import ConvertLayout
 from tilewright.tileir.ops.control import For
 from tilewright.tileir.ops.memory import Gather, Load
 

@@ -18,7 +18,6 @@ from tilewright.backend_ptx.layouts.matrices import ring_layout, widest_copy
 from tilewright.backend_ptx.layouts.memory import VECTOR_BYTES, tile_access
 from tilewright.backend_ptx.layouts.warpgroup import WARPS
 from tilewright.backend_ptx.ops.engines import CP_ASYNC, TMA_LOAD
-from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import covering_wait, is_outstanding, left_outstanding, starts_ahead
 from tilewright.backend_ptx.ops.warpgroup import Stage
 from tilewright.backend_ptx.passes.matmul.operands import dense_axis, slot_of
@@ -42,6 +41,7 @@ from tilewright.tileir.enums import MemoryOrder, PaddingMode
 from tilewright.tileir.iterations import Iterations
 from tilewright.tileir.layouts.flat import OFFSET
 from tilewright.tileir.layouts.queries import is_replicated, vector_along
+from tilewright.tileir.machine_ops.layout import ConvertLayout
 from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.ops.control import For, While
 from tilewright.tileir.ops.memory import Gather, Load

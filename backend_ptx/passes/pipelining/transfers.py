@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tilewright.backend_ptx import decisions
-from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.warpgroup import Stage
 from tilewright.backend_ptx.passes.barriers.hazards import SPARE_SLOTS
 from tilewright.tileir.analysis.neighbours import GatherRun
@@ -21,6 +20,7 @@ from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.dtypes import DType
 from tilewright.tileir.engines import Engine
 from tilewright.tileir.layout import Layout
+from tilewright.tileir.machine_ops.layout import ConvertLayout
 from tilewright.tileir.ops.memory import Gather, Load
 from tilewright.tileir.types import SharedType
 

@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from functools import cached_property
 
-from tilewright.backend_ptx.ops.arith import DivideBy
 from tilewright.backend_ptx.ops.cluster import ClusterGather, exchanges
-from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.resources.registers import kept_by
 from tilewright.tileir.analysis.live import taken
@@ -20,6 +18,8 @@ from tilewright.tileir.analysis.uses import all_reads, viewed
 from tilewright.tileir.analysis.words import is_uniform, registers_of
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.layouts.convert import plan_conversion
+from tilewright.tileir.machine_ops.arith import DivideBy
+from tilewright.tileir.machine_ops.layout import ConvertLayout
 
 
 class Body:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.shared import swizzled_shared
-from tilewright.backend_ptx.ops.layout import KeepRegisters
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore, loaded
 from tilewright.backend_ptx.passes.pressure.bodies import Body
 from tilewright.backend_ptx.resources.occupancy import resident
@@ -23,6 +22,7 @@ from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Block, Value
 from tilewright.tileir.enums import MemoryOrder
 from tilewright.tileir.layouts.queries import is_replicated
+from tilewright.tileir.machine_ops.layout import KeepRegisters
 from tilewright.tileir.ops.math import FloatUnary
 from tilewright.tileir.ops.memory import Load
 from tilewright.tileir.types import SharedType

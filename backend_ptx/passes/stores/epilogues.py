@@ -27,7 +27,6 @@ from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.exchange import within_warp
 from tilewright.backend_ptx.layouts.memory import conversion_cost, tile_access
-from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.shared import SharedLoad, SharedStore
 from tilewright.backend_ptx.passes.stores.pieces import Pieces
 from tilewright.backend_ptx.resources.registers import OTHER, registers_at
@@ -37,6 +36,7 @@ from tilewright.tileir.analysis.words import is_uniform, registers_of
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.layouts import transform
+from tilewright.tileir.machine_ops.layout import ConvertLayout
 from tilewright.tileir.ops.arith import Constant
 from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.memory import Load, Store

@@ -22,13 +22,13 @@ from typing import NamedTuple
 
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.memory import conversion_cost, gather_access
-from tilewright.backend_ptx.ops.layout import converted
 from tilewright.backend_ptx.passes.stores.pieces import Pieces, find_pieces
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Value
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.layouts import transform
 from tilewright.tileir.layouts.rules import again, moved_for
+from tilewright.tileir.machine_ops.layout import converted
 from tilewright.tileir.ops.memory import Scatter
 
 

@@ -42,7 +42,6 @@ from itertools import cycle
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.exchange import exchange_layout
 from tilewright.backend_ptx.layouts.memory import tile_access
-from tilewright.backend_ptx.ops.layout import ConvertLayout, converted
 from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
 from tilewright.backend_ptx.passes.stores.bulk_stores import BulkWriter, find_bulk_stores
@@ -56,6 +55,7 @@ from tilewright.tileir.dtypes import DType
 from tilewright.tileir.enums import MemoryOrder
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.layouts.rules import replay, rule_of
+from tilewright.tileir.machine_ops.layout import ConvertLayout, converted
 from tilewright.tileir.ops.control import If
 from tilewright.tileir.ops.memory import Load, Scatter, Store
 from tilewright.tileir.passes.dce import dce

@@ -9,10 +9,10 @@ import tilewright.backend_ptx.ops  # noqa: F401
 import tilewright.tileir.ops  # noqa: F401
 from tilewright.backend_ptx.lower.reduce import COMBINERS, combiner
 from tilewright.backend_ptx.lower.registry import LOWERINGS, REFUSALS
-from tilewright.backend_ptx.ops.reduce import ReduceBits
 from tilewright.tileir.core import OPS, Value
 from tilewright.tileir.diagnostics import TileInternalError, TileTypeError
 from tilewright.tileir.dtypes import float32
+from tilewright.tileir.machine_ops.reduce import ReduceBits
 from tilewright.tileir.ops.reduce import REDUCTIONS, ReduceProd, Reduction
 from tilewright.tileir.types import TileType
 
@@ -45,7 +45,7 @@ def test_every_reduction_is_combined() -> None:
 
 def test_the_machine_op_has_the_options_of_all_reductions() -> None:
     options = {name for reduction in unmerged() for name in reduction.fields}
-    assert options - ReduceBits.fields.keys() == set(), "give ReduceBits these fields (backend_ptx/ops/reduce.py)"
+    assert options - ReduceBits.fields.keys() == set(), "give ReduceBits these fields (tileir/machine_ops/reduce.py)"
 
 
 def test_an_unknown_kind_is_named() -> None:

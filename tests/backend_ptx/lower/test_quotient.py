@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright.backend_ptx.ops.arith import LARGEST_DIVISOR, SMALLEST_DIVISOR, DivideBy
+from tilewright.tileir.machine_ops.arith import LARGEST_DIVISOR, SMALLEST_DIVISOR, DivideBy
 from tilewright.tileir.rounding import fma_float32
 
 ROWS, COLUMNS = 64, 64

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from support.decisions import told
 
 from tilewright.backend_ptx.compilation import Compilation
-from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.shared import SharedAlloc
 from tilewright.backend_ptx.passes.layouts.assign_layouts import assign_layouts
 from tilewright.backend_ptx.passes.pressure.choose_warps import (
@@ -24,6 +23,7 @@ from tilewright.backend_ptx.targets import get_target
 from tilewright.tileir.analysis.held_tiles import peak_tile_bytes
 from tilewright.tileir.core import Function
 from tilewright.tileir.diagnostics import TileValueError
+from tilewright.tileir.machine_ops.layout import ConvertLayout
 from tilewright.tileir.parser import parse
 from tilewright.tileir.passes.manager import check_order
 from tilewright.tileir.plan import Hints

@@ -10,11 +10,11 @@ from support.frontend import ir
 from support.interp_cases import full_grid
 
 import tilewright as tw
-from tilewright.backend_ptx.ops.reduce import ReduceBits
 from tilewright.backend_ptx.pipeline import run_passes
 from tilewright.backend_ptx.targets import get_target
 from tilewright.interp import compile_function
 from tilewright.tileir.core import Function, Op
+from tilewright.tileir.machine_ops.reduce import ReduceBits
 from tilewright.tileir.ops.control import For
 from tilewright.tileir.ops.reduce import Reduction
 from tilewright.tileir.passes import run_pipeline

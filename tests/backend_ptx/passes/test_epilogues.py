@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright.backend_ptx.ops.layout import ConvertLayout
 from tilewright.backend_ptx.ops.shared import SharedLoad
 from tilewright.backend_ptx.pipeline import run_passes
 from tilewright.backend_ptx.simulator import simulate
 from tilewright.backend_ptx.targets import get_target
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Function
+from tilewright.tileir.machine_ops.layout import ConvertLayout
 from tilewright.tileir.ops.memory import Load
 
 ZERO = tw.PaddingMode.ZERO

@@ -16,7 +16,6 @@ import pytest
 import tilewright as tw
 from tilewright.backend_ptx.compile import Attempt
 from tilewright.backend_ptx.ops.cluster import ClusterExchange
-from tilewright.backend_ptx.ops.reduce import ReduceBits
 from tilewright.backend_ptx.simulator import simulate_lowered
 from tilewright.interp import compile_function
 from tilewright.interp.formats import format_of
@@ -24,6 +23,7 @@ from tilewright.interp.handlers.reduce import axes_of
 from tilewright.interp.lowering import HANDLERS, impl
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import OPS, Function, Op, Value
+from tilewright.tileir.machine_ops.reduce import ReduceBits
 from tilewright.tileir.ops.arith import Mul
 from tilewright.tileir.ops.math import Neg
 from tilewright.tileir.ops.reduce import REDUCTIONS, ReduceMax, ReduceSum, Reduction

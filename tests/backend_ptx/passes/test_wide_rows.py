@@ -11,12 +11,12 @@ from support.decisions import told
 from support.pass_kernels import FOLDER
 
 import tilewright as tw
-from tilewright.backend_ptx.ops.layout import KeepRegisters
 from tilewright.backend_ptx.ops.shared import SharedAlloc, SharedLoad, SharedStore
 from tilewright.backend_ptx.passes.pressure.bodies import bodies
 from tilewright.backend_ptx.pipeline import run_passes
 from tilewright.backend_ptx.targets import get_target
 from tilewright.tileir.core import Function
+from tilewright.tileir.machine_ops.layout import KeepRegisters
 from tilewright.tileir.ops.control import For
 from tilewright.tileir.ops.memory import Load
 from tilewright.tileir.ops.reduce import Reduction

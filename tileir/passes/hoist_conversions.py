@@ -15,12 +15,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tilewright.backend_ptx.compilation import Compilation
-from tilewright.backend_ptx.ops.layout import ConvertLayout
-from tilewright.tileir.analysis.unit import ALL, NONE, Preserved
+from tilewright.tileir.analysis.unit import ALL, NONE, Preserved, Unit
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.layouts.rules import replay, rule_of
+from tilewright.tileir.machine_ops.layout import ConvertLayout
 from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.memory import Gather, Load
 from tilewright.tileir.passes.dce import dce
@@ -36,10 +35,10 @@ class Chain(NamedTuple):
     steps: list[tuple[Op, Layout]]
 
 
-def hoist_conversions(c: Compilation) -> Preserved:
+def hoist_conversions(unit: Unit) -> Preserved:
     """Needs layouts on every tile."""
-    conversions = [op for op in c.function.walk() if isinstance(op, ConvertLayout) and op.crosses]
-    chains = {op: found for op in conversions if (found := _chain(op, c.uses)) is not None}
+    conversions = [op for op in unit.function.walk() if isinstance(op, ConvertLayout) and op.crosses]
+    chains = {op: found for op in conversions if (found := _chain(op, unit.uses)) is not None}
     if not chains:
         return ALL
 
@@ -48,9 +47,9 @@ def hoist_conversions(c: Compilation) -> Preserved:
         value = rewriter.value(ConvertLayout(src=source)).retype(source.type.with_layout(layout))
         rewriter.replace(op.result, replay(rewriter, steps, value))
 
-    rewrite(c.function, {ConvertLayout: only(chains, hoist)})
-    c.forget()
-    dce(c)  # the ops above which conversions were hoisted
+    rewrite(unit.function, {ConvertLayout: only(chains, hoist)})
+    unit.forget()
+    dce(unit)  # the ops above which conversions were hoisted
     return NONE
 
 

@@ -17,15 +17,14 @@ from __future__ import annotations
 
 from collections.abc import MutableMapping
 
-from tilewright.backend_ptx.compilation import Compilation
-from tilewright.backend_ptx.ops.layout import converted
-from tilewright.tileir.analysis.unit import Preserved
+from tilewright.tileir.analysis.unit import Preserved, Unit
 from tilewright.tileir.core import Block, Value
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.layouts import transform
 from tilewright.tileir.layouts.blocked import blocked, fold_layout
 from tilewright.tileir.layouts.flat import REGISTER, WARP, is_plain
 from tilewright.tileir.layouts.queries import registers
+from tilewright.tileir.machine_ops.layout import converted
 from tilewright.tileir.ops.fold import Fold, ReduceWith, ScanWith
 from tilewright.tileir.rewrite import Rewriter, rewrite_kinds
 from tilewright.tileir.warp_scans import bits_in, split_scan, totals_of_warps
@@ -34,11 +33,11 @@ from tilewright.tileir.warp_scans import bits_in, split_scan, totals_of_warps
 MANY, RUN = 8, 4
 
 
-def make_folds_warp_local(c: Compilation) -> Preserved:
+def make_folds_warp_local(unit: Unit) -> Preserved:
     """Needs layouts. Afterwards the axis of every fold lies in registers and lanes, with one index bit for each of
     their bits."""
     known: dict[tuple[Block, Value, Layout], Value] = {}  # what was converted already, where
-    return rewrite_kinds(c, {Fold: lambda rewriter, op: _place(rewriter, op, c.plan.warps, known)})
+    return rewrite_kinds(unit, {Fold: lambda rewriter, op: _place(rewriter, op, unit.function.plan.warps, known)})
 
 
 def _place(rewriter: Rewriter, op: Fold, warps: int, known: MutableMapping[tuple[Block, Value, Layout], Value]) -> None:
@@ -52,11 +51,11 @@ def _place(rewriter: Rewriter, op: Fold, warps: int, known: MutableMapping[tuple
     if is_plain(own) and any(basis[op.axis] for basis in own.bases(WARP)):
         op.srcs = tuple(once(v, own) for v in op.srcs)
         if isinstance(op, ScanWith):
-            for result, made in zip(op.results, split_scan(rewriter, op, warps, converted), strict=True):
+            for result, made in zip(op.results, split_scan(rewriter, op, warps), strict=True):
                 rewriter.replace(result, converted(rewriter, made, result.type.layout))
             return
         if isinstance(op, ReduceWith):
-            op.srcs = tuple(totals_of_warps(rewriter, op, warps, converted))
+            op.srcs = tuple(totals_of_warps(rewriter, op, warps))
     layout = _layout_for(op, own, warps)
     op.srcs = tuple(once(v, layout) for v in op.srcs)
     rewriter.keep(op)

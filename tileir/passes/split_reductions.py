@@ -12,21 +12,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from tilewright.backend_ptx.compilation import Compilation
-from tilewright.backend_ptx.ops.layout import converted
-from tilewright.backend_ptx.ops.reduce import ArgReduceBits, ReduceBits
-from tilewright.tileir.analysis.unit import Preserved
+from tilewright.tileir.analysis.unit import Preserved, Unit
 from tilewright.tileir.core import Value
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.layouts.reduced import gathered_layout, partial_layout, warp_bits
+from tilewright.tileir.machine_ops.layout import converted
+from tilewright.tileir.machine_ops.reduce import ArgReduceBits, ReduceBits
 from tilewright.tileir.ops.reduce import ArgReduction, Reduction
 from tilewright.tileir.ops.shape import Reshape
 from tilewright.tileir.rewrite import Rewriter, rewrite_kinds
 
 
-def split_reductions(c: Compilation) -> Preserved:
+def split_reductions(unit: Unit) -> Preserved:
     """Needs layouts. Afterwards no reduction crosses warps."""
-    return rewrite_kinds(c, {Reduction: _split, ArgReduction: _split})
+    return rewrite_kinds(unit, {Reduction: _split, ArgReduction: _split})
 
 
 def _split(rewriter: Rewriter, op: Reduction | ArgReduction) -> None:

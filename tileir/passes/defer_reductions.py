@@ -12,16 +12,15 @@ from __future__ import annotations
 from functools import reduce
 from operator import or_
 
-from tilewright.backend_ptx.compilation import Compilation
-from tilewright.backend_ptx.ops.layout import converted
-from tilewright.backend_ptx.ops.reduce import ReduceBits
-from tilewright.tileir.analysis.unit import ALL, Preserved
+from tilewright.tileir.analysis.unit import ALL, Preserved, Unit
 from tilewright.tileir.builder import Builder
 from tilewright.tileir.core import Value
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.layouts import transform
 from tilewright.tileir.layouts.flat import LANE, REGISTER, WARP
 from tilewright.tileir.layouts.reduced import partial_layout
+from tilewright.tileir.machine_ops.layout import converted
+from tilewright.tileir.machine_ops.reduce import ReduceBits
 from tilewright.tileir.ops.control import For
 from tilewright.tileir.ops.reduce import Reduction
 from tilewright.tileir.ops.shape import Broadcast, Reshape
@@ -30,12 +29,12 @@ from tilewright.tileir.passes.carry_partials import carry_partials
 FEW = 8  # registers of partial results, where the loop carries the sum in a layout of fewer
 
 
-def defer_reductions(c: Compilation) -> Preserved:
+def defer_reductions(unit: Unit) -> Preserved:
     """Needs layouts."""
-    if not (c.limits.defer_reductions and c.has(For) and c.has(Reduction)):
+    if not (unit.function.limits.defer_reductions and unit.has(For) and unit.has(Reduction)):
         return ALL
-    kept = carry_partials(c, _within_threads, _to_each)
-    c.plan.deferred = kept != ALL
+    kept = carry_partials(unit, _within_threads, _to_each)
+    unit.function.plan.deferred = kept != ALL
     return kept
 
 

@@ -1,1 +1,0 @@
-"""Reductions and scans: within a warp, and across warps through shared memory."""
