@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from benchmarks.__main__ import machine
 from benchmarks._timing import Row, alternate, copier, graph_of
 
 Run = Callable[[], Any]
@@ -432,6 +433,7 @@ def main() -> None:
         part, parts = options.warm.split("/")
         warm(int(part), int(parts))
         return
+    print(machine(), flush=True)
     for row in rows(options.seconds, options.kind):
         print(row if isinstance(row, str) else row.text(), flush=True)
 
