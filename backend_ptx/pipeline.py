@@ -167,6 +167,7 @@ def run_passes(function: Function, target: Target, observer: Observer | None = N
     After all of them every tile of rank 1 or more has a layout, and the plan is complete.
     """
     c = Compilation(function, target)
-    left_out = (*(() if c.limits.extras else EXTRAS), *(() if c.limits.order_blocks else (order_blocks,)))
+    alone = [step for step in (order_blocks, hoist_conversions) if not getattr(c.limits, step.__name__)]
+    left_out = (*(() if c.limits.extras else EXTRAS), *alone)
     MANAGER.run(c, observer=observer, until=until, without=left_out)
     return c

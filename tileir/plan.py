@@ -78,8 +78,8 @@ class Limits:
     several, `early_mmas` whether MMAs may start early and stay outstanding into the next iteration, `defer_reductions`
     whether loops may carry partial results of reductions, `loop_over_blocks` whether CTAs may loop over the blocks of a
     launch, `teams` whether teams of warps may run them in turns, `producer_ease` whether producers may keep registers
-    that they can do without, `order_blocks` whether blocks may run in another order, `extras` whether other passes may
-    run that only make a kernel faster.
+    that they can do without, `order_blocks` whether blocks may run in another order, `hoist_conversions` whether
+    layouts may change where tiles are loaded, `extras` whether other passes may run that only make a kernel faster.
     """
 
     max_stages: int | None = None
@@ -99,6 +99,7 @@ class Limits:
     loop_over_blocks: bool = True
     teams: bool = True
     order_blocks: bool = True
+    hoist_conversions: bool = True
     extras: bool = True
 
     def met(self, hints: Hints) -> Hints:

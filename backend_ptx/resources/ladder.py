@@ -142,9 +142,10 @@ def lean_producer(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
 
 def as_written(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
     """All at once that takes registers to make a kernel faster, which one by one may end no spills: what passes do on
-    their own (EXTRAS of the pipeline), then the order of blocks, then what the rungs above give up. Not beside
-    outstanding MMAs, whose results TMA stores in sub-tiles."""
-    for more in (), ("order_blocks",), ("order_blocks", "early_mmas", "defer_reductions", "split_loops"):
+    their own (EXTRAS of the pipeline), then the order of blocks, then what the rungs above give up, then conversions at
+    loads. Not beside outstanding MMAs, whose results TMA stores in sub-tiles."""
+    limits = "order_blocks", "early_mmas", "defer_reductions", "split_loops", "hoist_conversions"
+    for more in limits[:0], limits[:1], limits[:4], limits:
         if refused.amount <= FEW_SPILLS and not plan.facts.unit:
             yield _descent(plan, refused, AS_WRITTEN, True, extras=False, **dict.fromkeys(more, False))
 

@@ -79,8 +79,10 @@ def test_a_hint_is_lowered_when_nothing_else_is_left_to_give_up(given_up: set[st
 @pytest.mark.parametrize(("accepted", "limits"), [
     (lambda limits: not limits.extras, {}), (lambda limits: not limits.order_blocks, {"order_blocks": False}),
     (lambda limits: not (limits.extras or limits.split_loops or limits.early_mmas),
-     {"order_blocks": False, "early_mmas": False, "defer_reductions": False, "split_loops": False})],
-    ids=["extras", "order", "all"])
+     {"order_blocks": False, "early_mmas": False, "defer_reductions": False, "split_loops": False}),
+    (lambda limits: not limits.hoist_conversions, {
+        "order_blocks": False, "early_mmas": False, "defer_reductions": False, "split_loops": False,
+        "hoist_conversions": False})], ids=["extras", "order", "all", "conversions"])
 @pytest.mark.parametrize("amount", [512, 520])
 def test_what_takes_registers_is_given_up_at_once(
         accepted: Callable[[Limits], bool], limits: dict[str, Any], amount: int) -> None:

@@ -58,7 +58,7 @@ RUNGS = {
     "lean producer": Limits(warps=8, producer_ease=False),
     "no setmaxnreg": Limits(warps=8, allow_register_reallocation=False),
     "registers for one CTA": Limits(cap_registers=False),
-    "as written": Limits(split_loops=False, order_blocks=False, extras=False),
+    "as written": Limits(split_loops=False, order_blocks=False, hoist_conversions=False, extras=False),
 }
 
 
