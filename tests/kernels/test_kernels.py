@@ -59,6 +59,16 @@ def test_what_the_compiler_makes_of_attention() -> None:
     assert not any("CTAs per cluster" in line or "16 warps" in line for line in backward), backward
 
 
+@pytest.mark.parametrize(("n", "centred"), [(4096, True), (16384, False)])
+def test_what_the_compiler_makes_of_gradients_of_rows(n: int, centred: bool) -> None:
+    """The sums of gradients, which are stored once, do not narrow the accesses of each iteration, so that these are
+    prefetched."""
+    x, row, sums = tw.spec(f"bf16[?,{n}]"), tw.spec(f"bf16[{n}]"), tw.spec(f"f32[?,{n}]")
+    found = decisions(norms.backward_kernel(n), (x, None, x, row, x, sums, sums if centred else None, 1e-5, centred, 1,
+                                                 n), "sm_90a")
+    assert {"load of x: cp.async", "load of grad: cp.async", "store to dx: 16 bytes at a time"} <= set(found), found
+
+
 def test_products_alone_are_looped_over_by_the_compiler() -> None:
     """By two teams of warps, in an order of the compiler's."""
     for x in (tw.spec("bf16[2048,2048]"), tw.spec("bf16[4,2048,2048]")):

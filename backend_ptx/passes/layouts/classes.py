@@ -24,8 +24,10 @@ from tilewright.tileir.ops.fold import Fold
 from tilewright.tileir.ops.memory import Gather, Scatter, TileAccess
 from tilewright.tileir.ops.shape import Broadcast
 
-# A memory access in a loop counts this many times more, for each loop around it.
-LOOP_WEIGHT = 8
+# A memory access in a loop counts this many times more, for each loop around it. By 8, the float32 sums that gradients
+# of norms store once halved the bytes of each access of the loop before, whose loads were not prefetched then: RMS norm
+# of 16384 x 4096 bfloat16 and its gradients 320 us on an H200, 170 so.
+LOOP_WEIGHT = 32
 
 
 @dataclass(slots=True, eq=False)
