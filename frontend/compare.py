@@ -83,6 +83,8 @@ def contains(t: Translator, x: Val, container: Val) -> Val:
         return key_of(x) in container.items
     if isinstance(container, str) and isinstance(x, str):
         return x in container
+    if isinstance(container, enum.Flag) and isinstance(x, type(container)):
+        return x in container
     if isinstance(container, Range) and container.numbers is not None:
         container = tuple(container.numbers)
     if not isinstance(container, tuple):

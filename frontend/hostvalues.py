@@ -32,9 +32,7 @@ def frontend_value(t: Translator, value: Any, name: str) -> Val:
     """A captured object as a frontend value; TileTypeError for what kernels cannot use."""
     if value is True or value is False:
         return value
-    wrapped = getattr(value, "__tilewright_function__", None)
-    if wrapped is not None:
-        return wrapped
+    value = _behind(value)
     dtype = foreign_dtype(value)
     if dtype is not None:
         return dtype
@@ -56,6 +54,13 @@ def frontend_value(t: Translator, value: Any, name: str) -> Val:
     if type(value).__name__ in NATIVE_FUNCTIONS:
         return value
     raise TileTypeError(f"{name} is {_kind(value)}, which a kernel cannot use", hints=on_object(value))
+
+
+def _behind(value: Any) -> Any:
+    """The function that `@ct.function` or functools.cache wraps: what is inlined asks for no cache."""
+    if isinstance(value, functools._lru_cache_wrapper):
+        return value.__wrapped__
+    return getattr(value, "__tilewright_function__", value)
 
 
 def _container(t: Translator, value: Any, name: str) -> Val:

@@ -97,6 +97,9 @@ class Forms:
 
 def own_axes(forms: Forms, root: Value, accesses: Iterable[Op]) -> frozenset[int]:
     """The grid axes along which different blocks access different elements of an array, by all of these ops."""
+    argument = forms.arguments.get(root)
+    if isinstance(argument, ArrayRef) and argument.repeats:
+        return frozenset()
     sums = [_indices(op, forms) if getattr(op, "array", None) is root else None for op in accesses]
     found: set[int] = set()
     for axis in range(root.type.rank):

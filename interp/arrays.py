@@ -55,6 +55,18 @@ class ArrayRef:
         return np.ndarray(shape, self.memory, self.window, offset, strides)
 
     @property
+    def repeats(self) -> bool:
+        """May two positions be one element? With strides of 0 and windows that overlap; unknown where extents vary."""
+        reach = self.memory.itemsize
+        if self.varies:
+            return True
+        for stride, extent in sorted((abs(s), n) for s, n in zip(self.strides, self.extents, strict=True) if n > 1):
+            if stride < reach:
+                return True
+            reach += stride * (extent - 1)
+        return False
+
+    @property
     def varies(self) -> bool:
         return isinstance(self.offset, np.ndarray) or any(isinstance(n, np.ndarray) for n in self.extents)
 

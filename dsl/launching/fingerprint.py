@@ -28,7 +28,7 @@ OURS = "tilewright"
 # frontend knows their dtypes alone.
 FOREIGN = "numpy", "ml_dtypes", "torch", "jax", "jaxlib", "cupy"
 # Kinds of objects that a kernel cannot use: that there is one is all that matters.
-_REFUSED = list, dict, set, frozenset, bytearray
+_REFUSED = set, frozenset, bytearray
 _REFUSED_FOREIGN = "ndarray", "Tensor", "Parameter", "ArrayImpl"
 _NATIVE = "ufunc", "_ArrayFunctionDispatcher", "builtin_function_or_method"
 # What a function holds for us or for torch.compile.
@@ -59,10 +59,12 @@ class Fingerprint:
             return repr(value)
         if kind is float:
             return value.hex()  # type: ignore[no-any-return]
-        if kind is tuple:
-            return f"({', '.join(self.text(item, names) for item in value)},)"
+        if kind in (tuple, list, dict):
+            return self._container(value, names)
         if kind is FunctionType:
             return self._function(value)
+        if isinstance(value, functools._lru_cache_wrapper):  # its values are computed anew in kernels
+            return self.text(value.__wrapped__, names)
         if kind is ModuleType:
             return self._module(value, names)
         if kind is DType:
@@ -74,6 +76,11 @@ class Fingerprint:
         if is_declared(value):
             return f"device function {value.name}"
         return _foreign(value, kind)
+
+    def _container(self, value: Any, names: Names) -> str:
+        """By its items; of a dict in its order, which loops show."""
+        items = value if type(value) is not dict else (part for item in value.items() for part in item)
+        return f"{type(value).__name__} ({', '.join(self.text(item, names) for item in items)},)"
 
     def _function(self, function: FunctionType) -> str:
         held = vars(function)

@@ -4,6 +4,7 @@ says what it is gives no key."""
 from __future__ import annotations
 
 import enum
+import functools
 import math
 import operator
 import os
@@ -98,6 +99,15 @@ def with_attribute(factor: float) -> Callable[[Any], Any]:
     return helper
 
 
+def weighted(weights: Any) -> Callable[[Any], Any]:
+    def helper(tile: Any) -> Any:
+        for weight in weights.values() if isinstance(weights, dict) else weights:
+            tile = tile * weight + 1.0
+        return tile
+
+    return helper
+
+
 FACTOR = 2.0
 
 
@@ -146,6 +156,14 @@ PAIRS: dict[str, tuple[Callable[[], None], Callable[[], None]]] = {
     "a number of a module": (lambda: launch(make(of_module(factor=2.0))), lambda: launch(make(of_module(factor=3.0)))),
     "a captured value": (lambda: launch(make(offset=1.0)), lambda: launch(make(offset=2.0))),
     "the type of a captured value": (lambda: launch(make(offset=1)), lambda: launch(make(offset=True))),
+    "an item of a captured list": (lambda: launch(make(weighted([1.0, 2.0]))),
+                                   lambda: launch(make(weighted([1.0, 4.0])))),
+    "a value of a captured dict": (lambda: launch(make(weighted({"a": 2.0}))),
+                                   lambda: launch(make(weighted({"a": 4.0})))),
+    "the order of a captured dict": (lambda: launch(make(weighted({0: 1.0, 1: 2.0}))),
+                                     lambda: launch(make(weighted({1: 2.0, 0: 1.0})))),
+    "a function that keeps its results": (lambda: launch(make(functools.cache(by(doubled)))),
+                                          lambda: launch(make(functools.cache(by(tripled))))),
     "the sign of a zero": (lambda: launch(make(offset=0.0)), lambda: launch(make(offset=-0.0))),
     "a captured NumPy number": (lambda: launch(make(offset=np.float32(1))), lambda: launch(make(offset=np.float16(1)))),
     "a captured dtype": (lambda: launch(make(as_dtype(tw.float16))), lambda: launch(make(as_dtype(tw.bfloat16)))),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 import math
 from collections.abc import Callable
@@ -154,6 +155,26 @@ def test_identity_of_what_there_is_once(capfd: pytest.CaptureFixture[str]) -> No
     kernel[(1,)](np.zeros(1, np.float32), ct.exp, True)
     assert capfd.readouterr().out.splitlines() == [
         "True True True True False False", "False False False False True True"]
+
+
+@functools.cache
+def cube(t: Any) -> Any:
+    return t * t * t
+
+
+class Parts(enum.IntFlag):
+    BIAS = 1
+    SCALE = 2
+
+
+def test_functions_that_keep_their_results_and_flags(capfd: pytest.CaptureFixture[str]) -> None:
+    @ct.tile_kernel
+    def kernel(parts: ct.Constant[Parts]) -> None:
+        t = ct.full((2,), 3.0, ct.float32)
+        print(cube(t), cube(2), Parts.BIAS in parts, Parts.SCALE in parts)
+
+    kernel[(1,)](Parts.BIAS)
+    assert capfd.readouterr().out == "[27.000000, 27.000000] 8 True False\n"
 
 
 def test_partial_functions(capfd: pytest.CaptureFixture[str]) -> None:

@@ -76,6 +76,22 @@ def test_what_is_logged(function: Any, grid: tuple[int, int, int], logged: bool)
     assert ("out" in contested(function, grid, ints(160), ints(160))) == logged
 
 
+@pytest.mark.parametrize("strides", [(0,), (60,), (-60,)])
+def test_outputs_whose_positions_share_elements_are_logged(strides: tuple[int, ...]) -> None:
+    x, memory = ints(64), ints(1024)
+    out = np.lib.stride_tricks.as_strided(memory[800:], (64,), strides)
+    assert contested(elements, (4, 1, 1), x, out) == (set() if strides[0] else {"out"})
+    windows = np.lib.stride_tricks.as_strided(memory, (4, 16), (60, 4))
+
+    @tw.tile_kernel
+    def rows(x, out):
+        i = tw.bid(0)
+        tw.store(out, (i, 0), tw.load(x, (i, 0), (1, 16)))
+
+    [report] = rows.interpret(4, ints(4, 16), windows, check=True, on_report="collect")
+    assert (report.kind, report.array, report.index and report.index[1]) == ("race", "out", 15)
+
+
 def test_told_apart_is_never_wrong() -> None:
     """Against all values of random sums."""
     rng, found = random.Random(5), 0
