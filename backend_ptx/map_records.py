@@ -22,9 +22,9 @@ class TensorMapSpec:
     outside the array read as zero; the kernel writes the array if it is `stored`. With `table` the argument is a list,
     each of whose arrays has such a map.
 
-    `clips`: the axes of which the kernel copies slices, whose bounds it computes. Elements beyond the end of a slice
-    must read as zero too, though they lie in the array. So FAR rows count as inside along such an axis, and the map has
-    two further dimensions of box 1 along it:
+    `clips`: the axes of which the kernel copies slices that may end before the array, whose bounds it computes.
+    Elements beyond the end of a slice must read as zero too, though they lie in the array. So FAR rows count as inside
+    along such an axis, and the map has two further dimensions of box 1 along it:
 
         address(x, y, z) = start of the array + (x + y) * stride + z * (WRAP - stride)
         0 <= x < FAR, 0 <= y <= extent, 0 <= z < MOST

@@ -39,6 +39,7 @@ class Target:
     fma_rate: int = 128  # float32 multiply-adds
 
     has_bf16_atomic: bool = False  # atom.add.noftz.bf16
+    has_vector_adds: bool = False  # red.add of v2 to v8
     has_fp8_cvt: bool = False  # cvt between e4m3/e5m2 and f16/f32
     # mma.sync of e4m3 and e5m2 in hardware (QMMA). sm_90a and sm_100a have none: ptxas makes conversions and HMMA of
     # it, and ptxas 13.0 may convert an immediate of 0x24 where a register of the operands is known to be zero.
@@ -81,7 +82,7 @@ MAP_TABLE_PTX = 83
 
 
 _HOPPER: dict[str, Any] = dict(
-    has_bf16_atomic=True, has_fp8_cvt=True, has_stmatrix=True, has_cluster=True, has_tma=True,
+    has_bf16_atomic=True, has_vector_adds=True, has_fp8_cvt=True, has_stmatrix=True, has_cluster=True, has_tma=True,
     has_map_tables=True, has_grid_control=True)
 _BLACKWELL = _HOPPER | {"tensor_cores": BLACKWELL, "has_packed_floats": True}
 

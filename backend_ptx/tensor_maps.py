@@ -53,11 +53,11 @@ def refusal(access: Any, shape: Sequence[int], steps: Sequence[int], found: Desc
     if refused or not found.slices:
         return refused
     inner = inner_axis(array, tuple(shape), tuple(steps), order)
-    if inner is not None and order[inner] in found.clips:
+    if inner is not None and order[inner] in found.sliced:
         return decisions.SLICED_ALONG_ROWS
     if (rank := len(shape) + 2 * len(found.clips)) > MAX_RANK:
         return decisions.RANK_OF_TENSOR_MAPS.format(rank, MAX_RANK)
-    cut = [k for k, axis in enumerate(order) if axis in found.clips and steps[k] < shape[k]]
+    cut = [k for k, axis in enumerate(order) if axis in found.sliced and steps[k] < shape[k]]
     # A box that begins before the slice and ends in it would show what is before.
     return decisions.BEFORE_SLICE if any(facts[access.index[k]].low < 0 for k in cut) else None
 

@@ -11,6 +11,7 @@ from itertools import product
 
 from tilewright.backend_ptx.instructions.record import Instruction, braced
 from tilewright.backend_ptx.llvm.builder import ADDRESS, COPY_ADDRESS
+from tilewright.backend_ptx.llvm.constants import BITS
 
 # Bytes of an element -> the LLVM type of its register (PTX has no 8-bit registers).
 REGISTER_TYPE = {1: "i16", 2: "i16", 4: "i32", 8: "i64"}
@@ -73,6 +74,20 @@ def _atomic(op: str, kind: str, semantics: str, scope: str, space: str = "global
         writes=True, sm=needs[0], ptx=needs[1])
 
 
+def _reduction(kind: str, scope: str, size: int, count: int) -> Instruction:
+    """An addition that returns nothing, to one element or, from sm_90 on, to those of a vector. Operands: address,
+    predicate, then registers of `size` bytes: two elements of 16 bits share one."""
+    flush, element = "noftz." * ("noftz" in kind), kind.removeprefix("noftz.")
+    packed = "x2" * (flush != "" and size == 4)
+    vector = f"v{count}." if count > 1 else ""
+    needs = (90, 81) if vector else (90, 78) if "bf16" in kind else (80, 70)
+    return Instruction(
+        f"red.add.{kind}.relaxed.{scope}.{width_name(size, count)}",
+        f"@$1 red.relaxed.{scope}.global.add.{flush}{vector}{element}{packed} [$0], {_lanes(2, count)};",
+        (ADDRESS, "i1", *[REGISTER_TYPE[size]] * count), (), "reduction",
+        {"kind": kind, "scope": scope}, reads=True, writes=True, sm=needs[0], ptx=needs[1])
+
+
 # Bytes of an element and number of elements of the accesses that there are.
 _WIDTHS = tuple((size, count) for size in (1, 2, 4, 8) for count in (1, 2, 4) if size * count <= MAX_BYTES)
 
@@ -102,3 +117,7 @@ def records() -> Iterator[Instruction]:
         for kind, semantics, scope in product(kinds, SEMANTICS, SCOPES):
             yield _atomic(op, kind, semantics, scope)
     yield _atomic("add", "u32", "relaxed", "cta", "shared")
+    for kind, scope in product(_ATOMIC_TYPES["add"], SCOPES):
+        own, wide = BITS[_ATOMIC_REGISTER[kind]] // 8, (1, 2, 4) if "16" in kind else (2, 4) if kind == "f32" else ()
+        for size, count in ((own, 1), *((4, count) for count in wide)):
+            yield _reduction(kind, scope, size, count)

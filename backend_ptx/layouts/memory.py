@@ -10,14 +10,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
+from tilewright.backend_ptx.compilation import Compilation
 from tilewright.tileir.analysis.neighbours import gather_run, tile_run
 from tilewright.tileir.analysis.runs import Along
+from tilewright.tileir.core import Op
 from tilewright.tileir.f2 import span
 from tilewright.tileir.layout import Layout
 from tilewright.tileir.layouts.blocked import blocked
 from tilewright.tileir.layouts.convert import plan_conversion
 from tilewright.tileir.layouts.flat import LANE
 from tilewright.tileir.layouts.queries import registers, vector_along
+from tilewright.tileir.ops.atomics import AtomicRmw
 from tilewright.tileir.types import ArrayType
 
 VECTOR_BYTES = 16
@@ -83,6 +86,14 @@ def tile_access(array: ArrayType, order: tuple[int, ...], steps: tuple[int, ...]
     """The access of a `load` or `store` with these fields: tile axis k is array axis order[k]."""
     run = tile_run(array, order, steps, shape, VECTOR_BYTES)
     return Access(shape, run.order, run.length, run.contiguous, array.dtype.bytes)
+
+
+def bytes_added(op: Op, c: Compilation) -> int:
+    """How many bytes one instruction can add, where nobody asks for the old values of an atomic addition; else 0."""
+    if not (isinstance(op, AtomicRmw) and op.kind == "add") or c.uses.get(op.result):
+        return 0
+    dtype = op.array.type.dtype
+    return VECTOR_BYTES if c.target.has_vector_adds and dtype.is_float and dtype.bitwidth <= 32 else dtype.bytes
 
 
 @lru_cache(maxsize=1024)

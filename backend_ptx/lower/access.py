@@ -84,7 +84,7 @@ class Accesses(ABC):
         for place, inside in zip(self.groups(1), self.predicates(1, False), strict=True):
             yield place, always if inside is None else inside
 
-    def write(self, value: Val, mine: Val | None) -> None:
+    def write(self, value: Val, mine: Val | None, path: str = "st.global") -> None:
         """The lanes of `value` to the elements of the tile, by the threads where `mine` holds."""
         b = self.ctx.b
 
@@ -92,7 +92,7 @@ class Accesses(ABC):
             predicates = self.predicates(count, whole, mine)
             for i, (place, predicate) in enumerate(zip(self.groups(count), predicates, strict=True)):
                 part = _part(b, value, i, count)
-                store(b, "st.global", self.pointer(place), predicate, part)
+                store(b, path, self.pointer(place), predicate, part)
 
         def write_edge() -> None:
             ends = self.ends()
@@ -100,12 +100,12 @@ class Accesses(ABC):
                 write(1, False)
                 return
             for i, (place, inside) in enumerate(zip(self.groups(self.vector), ends[1], strict=True)):
-                store(b, "st.global", self.pointer(place), both(b, mine, inside), _part(b, value, i, self.vector))
+                store(b, path, self.pointer(place), both(b, mine, inside), _part(b, value, i, self.vector))
             cut = _cut(b, *ends)
             with b.when(any_of(b, cut), "cut"):
                 for i, (place, inside) in enumerate(self._elements()):
                     made = both(b, mine, b.and_(cut[i // self.vector], inside))
-                    store(b, "st.global", self.pointer(place), made, _part(b, value, i, 1))
+                    store(b, path, self.pointer(place), made, _part(b, value, i, 1))
 
         if self.cuts_vectors:
             b.branch(self.whole(), lambda: write(self.vector, True), write_edge, ("whole", "edge"))
@@ -169,7 +169,8 @@ def load(b: Builder, path: str, pointer: Val, predicate: Val | None, padding: Va
 
 
 def store(b: Builder, path: str, pointer: Val, predicate: Val | None, value: Val) -> None:
-    """The lanes of `value` to consecutive addresses, where the predicate holds."""
+    """The lanes of `value` to consecutive addresses, where the predicate holds. `path`: the instruction without its
+    width."""
     stored = to_memory(b, value)
     size, count = _words(elem_bytes(stored.elem), stored.n)
     if predicate is None and path == "st.global":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import reduce
 
 from tilewright.backend_ptx.instructions.table import instruction
 from tilewright.backend_ptx.layouts.boxes import box_starts
@@ -134,7 +135,8 @@ def _map_address(ctx: Context, array: Value, position: int) -> Val:
 
 
 class Clip:
-    """The coordinates of a slice's elements in the map of the array that it is a part of: tensor_maps.py has the map.
+    """The coordinates of a slice's elements in the map of the array that it is a part of: map_records.py has the map.
+    A slice that ends where the array does begins further on in it, and what is beyond one is beyond the other.
 
     `further` are those of the further dimensions: where the slice ends in the array, and the way around.
     """
@@ -145,13 +147,16 @@ class Clip:
         self._ctx = ctx
         self._shifts: dict[int, Val] = {}
         further = list[Val]()
-        for axis in found.clips:
+        for axis in found.sliced:
             inner, *outer = (op for op in found.slices if op.axis == axis)
-            start, stop = (ctx.integer(bound, "i32") for bound in (inner.start, inner.stop))
-            self._shifts[axis] = ctx.b.add(ctx.b.sub(start, stop), FAR)
-            for op in outer:
-                stop = ctx.b.add(stop, ctx.integer(op.start, "i32"))
-            further += stop, ctx.b.like(stop, FAR)
+            start, *starts = (ctx.integer(op.start, "i32") for op in (inner, *outer))
+            if axis in found.clips:
+                stop = ctx.integer(inner.stop, "i32")
+                self._shifts[axis] = ctx.b.add(ctx.b.sub(start, stop), FAR)
+                stop = reduce(ctx.b.add, starts, stop)
+                further += stop, ctx.b.like(stop, FAR)
+            else:
+                self._shifts[axis] = reduce(ctx.b.add, starts, start)
         self.further = tuple(further)
 
     def shifted(self, axis: int, index: Value, place: Val) -> Val:

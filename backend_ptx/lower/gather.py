@@ -82,10 +82,10 @@ class GatherAccess(Elements, Accesses):
     `heads` are the first lanes of each, `places` and `chosen` (None: all) their addresses and predicates; `cut`: lanes
     of a vector, counted from its head, whose predicates may differ from that of the head."""
 
-    def __init__(self, ctx: Context, op: ops.Gather | ops.Scatter) -> None:
+    def __init__(self, ctx: Context, op: ops.Gather | ops.Scatter | Atomic, most: int = VECTOR_BYTES) -> None:
         super().__init__(ctx, op)
         layout = ctx.layout(op.indices[0]) if op.indices else None
-        widths = GatherWidths(op, self.ref.type, layout, ctx.facts, ctx.runs, VECTOR_BYTES)
+        widths = GatherWidths(op, self.ref.type, layout, ctx.facts, ctx.runs, most)
         self.vector, self.cut = widths.vector, widths.cut
         self.heads = range(0, self.lanes, self.vector)
         self.places = self.pointers(self.heads)

@@ -115,7 +115,7 @@ HOPE = 2
 PRODUCER = "producer"
 IN_ORDER, IN_EACH = "MMAs in the order of the program", "reductions combined in each iteration"
 AS_WRITTEN = "as written, without what takes registers"
-GIVEN_UP = ("MMAs in order", "reductions in loops", "whole loops", "half the warps")  # for a hint
+GIVEN_UP = ("MMAs in order", "reductions in loops", "whole loops", "warps for a hint")  # for a hint
 NO_REALLOCATION = "no register reallocation between warpgroups (setmaxnreg)"
 
 
@@ -150,16 +150,21 @@ def as_written(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
             yield _descent(plan, refused, AS_WRITTEN, True, extras=False, **dict.fromkeys(more, False))
 
 
-def half_the_warps(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
-    """Of FULL, for a hint: as many registers of a CTA, in which what each warp needs stands fewer times. A product of
+def warps_for_a_hint(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
+    """Half of FULL: as many registers of a CTA, in which what each warp needs stands fewer times. A product of
     e5m2 2048^3 by 256x32x128 for four CTAs, code for sm_80 on an H100: 90 us as written with 4 warps, 106 with 8 warps
-    of three CTAs."""
-    asked = plan.hints.occupancy and plan.hints.num_worker_warps is None and plan.facts.shared_by > 1
-    if asked and plan.facts.warps == FULL and plan.limits.warps is None:
-        said = f"{FULL // 2} warps in place of {FULL}"
-        yield _descent(plan, refused, said, warps=FULL // 2)
-        if not plan.facts.unit:
-            yield _descent(plan, refused, f"{said}, {AS_WRITTEN}", True, warps=FULL // 2, extras=False)
+    of three CTAs. Or twice as many, where an SM has room for their threads: tiles that are spilled then take shared
+    memory, of which fewer CTAs would use as much."""
+    facts, said = plan.facts, "{} warps in place of {}"
+    if not plan.hints.occupancy or plan.hints.num_worker_warps or facts.shared_by == 1 or plan.limits.warps:
+        return
+    if facts.warps == FULL:
+        fewer = said.format(FULL // 2, FULL)
+        yield _descent(plan, refused, fewer, warps=FULL // 2)
+        if not facts.unit:
+            yield _descent(plan, refused, f"{fewer}, {AS_WRITTEN}", True, warps=FULL // 2, extras=False)
+    if not facts.unit and 2 * facts.threads * facts.shared_by <= plan.target.threads_per_sm:
+        yield _descent(plan, refused, said.format(2 * facts.warps, facts.warps), True, warps=2 * facts.warps)
 
 
 def room(plan: TriedPlan, refused: Rejection) -> Iterator[Descent]:
@@ -289,7 +294,7 @@ LADDER: tuple[Rung, ...] = (
     Rung("two CTAs", frozenset({Shortage.SPILLS}), two_resident),
     Rung("whole loops", _THREADS | _MEMORY, without("split", "split_loops", "no loop is split"), bears=in_teams),
     Rung("as written", frozenset({Shortage.SPILLS}), as_written),
-    Rung("half the warps", _THREADS, half_the_warps),
+    Rung("warps for a hint", _THREADS, warps_for_a_hint),
     Rung("occupancy", _THREADS | _MEMORY, lower_occupancy, undoes=GIVEN_UP),
     Rung("stages", _MEMORY, fewer_stages),
     Rung("K split", _MEMORY, split_depth),

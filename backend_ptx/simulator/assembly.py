@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -113,6 +114,28 @@ def atomic_operation(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> O
     return run
 
 
+def reduction(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Operation:
+    """Each element of the vector is an atomic operation of its own (PTX ISA, "red")."""
+    address, predicate, *words = (c.slot(o) for o in i.operands)
+    kind = np.dtype(_ATOMIC_KIND[facts["kind"]])
+
+    def added(lane: Array, was: Any, number: int) -> Any:
+        return UPDATES["fadd"](was, lane[number])
+
+    def run(m: Machine, r: Registers) -> None:
+        threads = _predicated(m, r, predicate)
+        if not len(threads):
+            return
+        m.memory.synchronise("relaxed", facts["scope"], threads)
+        given = np.stack([_at(m, r[s], threads) for s in words], axis=1).view(kind)
+        where = _at(m, r[address], threads).astype(np.uint64)
+        for lane in range(given.shape[1]):
+            place = where + np.uint64(lane * kind.itemsize)
+            atomic(m, GLOBAL, place, kind, threads, partial(added, given[:, lane]))
+
+    return run
+
+
 def _update(facts: Facts) -> Callable[..., Any]:
     name, kind = facts["op"], facts["kind"]
     if name == "cas":
@@ -167,7 +190,7 @@ def wide_product(c: FunctionCompiler, i: LlvmInstruction, facts: Facts) -> Opera
 
 
 MEANINGS: dict[str, Callable[[FunctionCompiler, LlvmInstruction, Facts], Operation]] = {
-    "load": load, "store": store, "atomic": atomic_operation, "copy_async": copies.copy_async,
+    "load": load, "store": store, "atomic": atomic_operation, "reduction": reduction, "copy_async": copies.copy_async,
     "copy_commit": copies.copy_commit, "copy_wait": copies.copy_wait, "to_tf32": to_tf32, "to_bf16": to_bf16,
     "copy": copy, "divide": divide, "wide_product": wide_product,
     "barrier": warp.barrier, "barrier_named": warp.barrier_named, "barrier_warp": warp.barrier_warp,

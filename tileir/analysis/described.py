@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tilewright.tileir.core import Value
-from tilewright.tileir.ops.arrays import ListItem, SliceArray
+from tilewright.tileir.ops.arith import Constant
+from tilewright.tileir.ops.arrays import Extent, ListItem, SliceArray
 
 
 class Described(NamedTuple):
@@ -20,6 +21,11 @@ class Described(NamedTuple):
 
     @property
     def clips(self) -> tuple[int, ...]:
+        """The axes along which a slice may end before what it is a part of."""
+        return tuple(sorted({op.axis for op in self.slices if not _reaches_the_end(op)}))
+
+    @property
+    def sliced(self) -> tuple[int, ...]:
         """The axes along which it is sliced."""
         return tuple(sorted({op.axis for op in self.slices}))
 
@@ -28,6 +34,16 @@ class Described(NamedTuple):
         """What the place of the array is computed from."""
         bounds = (bound for op in self.slices for bound in (op.start, op.stop))
         return (*bounds, *(() if self.entry is None else (self.entry,)))
+
+
+def _reaches_the_end(op: SliceArray) -> bool:
+    """Whether a slice is known to end where what it is a part of does: what is beyond one is beyond the other."""
+    stop, whole = op.stop.op, op.array
+    while isinstance(whole.op, SliceArray) and whole.op.axis != op.axis:
+        whole = whole.op.array
+    if isinstance(stop, Extent):
+        return stop.axis == op.axis and stop.array is whole
+    return isinstance(stop, Constant) and stop.value == whole.type.extents[op.axis]
 
 
 def root_of(array: Value) -> Value:

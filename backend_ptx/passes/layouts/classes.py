@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from tilewright.backend_ptx.layouts.memory import Access, gather_access, tile_access
+from tilewright.backend_ptx.compilation import Compilation
+from tilewright.backend_ptx.layouts.memory import Access, bytes_added, gather_access, tile_access
 from tilewright.backend_ptx.ops.matmul import Product
 from tilewright.tileir.analysis.axes import is_tile
 from tilewright.tileir.analysis.joined import Joined
 from tilewright.tileir.analysis.neighbours import looks_up
-from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.carried import carried
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.layout import Layout
@@ -63,7 +63,7 @@ class LayoutClass:
 class Classes(Joined[Value]):
     """The classes of a function, found by walking it once."""
 
-    def __init__(self, unit: Unit) -> None:
+    def __init__(self, unit: Compilation) -> None:
         super().__init__()
         self.unit = unit
         self.cheap: set[Value] = set()
@@ -154,7 +154,8 @@ class Classes(Joined[Value]):
                 access = tile_access(op.array.type, op.order, op.steps, op.tile.type.shape)
                 self.anchors[op] = Anchor(op, op.tile, access, weight, splits=True)
         elif isinstance(op, (Gather, Scatter, Atomic)) and op.shape:
-            indices = () if isinstance(op, Atomic) else tuple(self.unit.runs[i] for i in op.indices)
+            alone = isinstance(op, Atomic) and bytes_added(op, self.unit) <= op.array.type.dtype.bytes
+            indices = () if alone else tuple(self.unit.runs[i] for i in op.indices)
             access = gather_access(op.array.type, op.shape, indices, looks_up(op))
             if self.groups[op]:
                 self.anchors[op] = Anchor(op, self.groups[op][0], access, weight, splits=False)

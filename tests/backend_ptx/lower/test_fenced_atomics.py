@@ -22,7 +22,8 @@ def add(out, n: tw.Constant[int], order: tw.Constant[Any], scope: tw.Constant[An
 def counted(n: int, order: Any, scope: Any = tw.MemoryScope.DEVICE) -> tuple[int, set[str]]:
     """How many fences there are, and the orders of the instructions."""
     ptx = add.ptx(tw.spec("f32[65536]"), n, order, scope, target="sm_90a")
-    orders = {word for word in ("relaxed", "acquire", "release", "acq_rel") if f"atom.{word}" in ptx}
+    orders = {word for word in ("relaxed", "acquire", "release", "acq_rel")
+              if f"atom.{word}" in ptx or f"red.{word}" in ptx}
     return ptx.count("fence.acq_rel.gpu"), orders
 
 

@@ -51,10 +51,10 @@ def test_occupancy_is_lowered_to_what_the_registers_allow() -> None:
     assert found.rungs == ("occupancy=4 lowered to 3: registers, 4 CTAs leave 128 registers",)
 
 
-def hinted(limits: Limits, **facts: Any) -> Made:
+def hinted(limits: Limits, warps: int = 8, **facts: Any) -> Made:
     """Split loops, early MMAs and partial results in loops, at the hint of four CTAs."""
     plan = Made(limits)
-    warps = limits.warps or 8
+    warps = limits.warps or warps
     plan.facts = plan.facts._replace(split=limits.split_loops, early=limits.early_mmas, warps=warps,
                                      deferred=limits.defer_reductions, **facts)
     return plan
@@ -110,6 +110,14 @@ def test_half_the_warps_as_written_for_a_hint() -> None:
     found = climb(lambda now: hinted(now, unit=None), judge)
     assert found.plan.limits == limits
     assert found.rungs == ("4 warps in place of 8, as written, without what takes registers: spills",)
+
+
+@pytest.mark.parametrize(("threads", "unit", "limits"), [
+    (128, None, Limits(warps=8)), (288, None, Limits(max_occupancy=3)), (128, "wgmma", Limits(max_occupancy=3))])
+def test_twice_the_warps_for_a_hint(threads: int, unit: str | None, limits: Limits) -> None:
+    """Where an SM has room for their threads, and no MMAs are outstanding."""
+    judge = refuse(lambda now: None if now.warps == 8 or now.max_occupancy else replace(SPILLS, amount=72))
+    assert climb(lambda now: hinted(now, unit=unit, warps=4, threads=threads), judge).plan.limits == limits
 
 
 def test_beside_fewer_ctas_loops_are_split_again() -> None:
