@@ -201,6 +201,28 @@ def wraps(op: Any, low: Any) -> Step | None:
     return step
 
 
+def narrow_totals(op: Any, low: Any) -> Step | None:
+    """A sum or product over an axis that does not fit the dtype of its tile. (Wide unsigned ones are checksums.)"""
+    if not isinstance(op, reduce.ReduceSum | reduce.ReduceProd):
+        return None
+    dtype = op.result.type.dtype
+    if not dtype.is_int or (dtype.bitwidth >= 32 and not dtype.is_signed):
+        return None
+    source, target, axes = low.slot(op.src), low.slot(op.result), axes_of(op, low)
+    wide = {8: "ct.int32", 16: "ct.int32", 32: "ct.int64"}.get(dtype.bitwidth)
+    total = np.add.reduce if op.kind == "sum" else np.multiply.reduce
+
+    def step(regs: Regs) -> None:
+        about = total(np.asarray(regs[source]).astype(np.float64), axis=axes)  # far nearer than a wrapped result
+        wrong = np.abs(about - np.asarray(regs[target]).astype(np.float64)) > 2.0**(dtype.bitwidth - 1)
+        if wrong.any():
+            _note(op, low, regs, wrong, Report(
+                "wrap", f"{op.kind} wraps around: the result does not fit {dtype}", op.span, severity="warning",
+                reason=f"the result has the dtype of its tile, and integers of {dtype.bitwidth} bits wrap",
+                hint=f"cast the tile first: ct.{op.kind}(ct.astype(t, {wide}))" if wide else ""))
+    return step
+
+
 _EXACT: dict[str, Callable[..., Array]] = {
     "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b, "neg": lambda a: -a,
     "shl": lambda a, b: a * 2**b,

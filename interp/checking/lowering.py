@@ -118,7 +118,8 @@ class CheckedLowering(Lowering):
             before += [rule(op, self) for rule in [BEFORE.of(op)] if rule is not None]
             after.append(self._taint(op))
         if self._numerics and op not in self._folded:
-            after += [births.births(op, self), births.lossy(op, self), births.wraps(op, self)]
+            after += [births.births(op, self), births.lossy(op, self), births.wraps(op, self),
+                      births.narrow_totals(op, self)]
         if self.flow is not None and op not in self._folded:
             after += [cancellation.cancels(op, self), cancellation.rounds(op, self)]
         steps = [*before, super().step(op), *after]

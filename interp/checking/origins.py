@@ -53,6 +53,8 @@ class Origins:
 _WORDS = {
     "load": "padding that the load leaves undetermined", "extract": "a sub-tile outside of the tile",
     "floordiv": "a division by zero", "cdiv": "a division by zero", "mod": "a division by zero",
+    "shl": "a shift by a count outside of 0 to the width - 1",
+    "shr": "a shift by a count outside of 0 to the width - 1",
     "gather": "padding that the access leaves undetermined",
     "atomic_rmw": "the old value of an element that is not accessed",
 }

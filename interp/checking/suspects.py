@@ -37,7 +37,7 @@ def _makes(op: Any, uninitialised: bool) -> bool:
         return uninitialised
     if isinstance(op, shape.Extract):
         return not all(isinstance(i.op, arith.Constant) for i in op.index)
-    return divides(op) and not _nonzero(op.rhs)
+    return has_domain(op) and not _fits(op)
 
 
 def divides(op: Op) -> bool:
@@ -45,8 +45,18 @@ def divides(op: Op) -> bool:
     return isinstance(op, arith.FloorDiv | arith.CeilDiv | arith.Mod) and op.lhs.type.dtype.is_int
 
 
-def _nonzero(value: Value) -> bool:
-    op: Any = value.op
-    while op is not None and op.opcode == "broadcast":
-        op = op.src.op
-    return isinstance(op, arith.Constant) and op.value != 0
+def has_domain(op: Op) -> bool:
+    """Is the result undefined for some second operands?"""
+    return divides(op) or isinstance(op, arith.Shl | arith.Shr)
+
+
+def outside_of_domain(op: Any, operand: Any) -> Any:
+    """Which second operands leave the result undefined: divisors of 0, counts of a shift beside 0..width-1."""
+    return operand == 0 if divides(op) else (operand < 0) | (operand >= op.lhs.type.dtype.bitwidth)
+
+
+def _fits(op: Any) -> bool:
+    made: Any = op.rhs.op
+    while made is not None and made.opcode == "broadcast":
+        made = made.src.op
+    return isinstance(made, arith.Constant) and not outside_of_domain(op, made.value)

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tilewright.interp.checking.origins import SHADOW, Origins
-from tilewright.interp.checking.suspects import divides
+from tilewright.interp.checking.suspects import has_domain, outside_of_domain
 from tilewright.interp.chunk import Regs
 from tilewright.interp.handlers.reduce import axes_of
 from tilewright.interp.lowering import HANDLERS, Step
@@ -132,18 +132,21 @@ def select(op: arith.Select, low: Shadows) -> Step:
 @TAINT.register(arith.FloorDiv)
 @TAINT.register(arith.CeilDiv)
 @TAINT.register(arith.Mod)
-def division(op: Any, low: Shadows) -> Step:
+@TAINT.register(arith.Shl)
+@TAINT.register(arith.Shr)
+def within_a_domain(op: Any, low: Shadows) -> Step:
+    """Divisions of integers, and shifts."""
     after = join(op, low)
-    if not divides(op):
+    if not has_domain(op):
         return after
-    divisor, target, whole = low.slot(op.rhs), low.shadow(op.result), low.full(op.result)
+    operand, target, whole = low.slot(op.rhs), low.shadow(op.result), low.full(op.result)
     number = SHADOW.type(low.origins.of(op))
 
     def step(regs: Regs) -> None:
         after(regs)
-        zero = np.asarray(regs[divisor] == 0)
-        if zero.any():
-            regs[target] = fitted(joined([regs[target], np.where(zero, number, SHADOW.type(0))]), whole(regs))
+        wrong = np.asarray(outside_of_domain(op, regs[operand]))
+        if wrong.any():
+            regs[target] = fitted(joined([regs[target], np.where(wrong, number, SHADOW.type(0))]), whole(regs))
     return step
 
 

@@ -58,6 +58,7 @@ _HINTS = {
         "say what the padding is (padding_mode=, of raw memory padding_value=), or mask it with ct.where",
     "memory that nothing has written": "write it first, in this launch or before",
     "a division by zero": "mask these divisors with ct.where",
+    "a shift by a count outside of 0 to the width - 1": "mask these counts with ct.where",
 }
 
 

@@ -3,6 +3,7 @@ casts, and index arithmetic around the largest integers."""
 
 from __future__ import annotations
 
+from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -165,3 +166,24 @@ def test_indices_that_wrap(name: str, through: str) -> None:
         return
     [report] = found
     assert (report.kind, report.count, report.values["element"]) == ("wrap", np.count_nonzero(wraps), first(wraps))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "uint32", "int64"])
+@pytest.mark.parametrize("name", ["sum", "prod"])
+def test_totals_that_wrap(name: str, dtype: str) -> None:
+    """Against Python's integers; wide unsigned ones may."""
+    total = getattr(tw, name)
+
+    @tw.tile_kernel
+    def run(x, out):
+        tw.store(out, 0, total(tw.load(x, (0, 0), (64, 8)), axis=1))
+
+    rng, info = np.random.default_rng(7), np.iinfo(dtype)
+    x = np.ones((64, 8), dtype) if name == "prod" else rng.integers(info.min // 4, info.max // 4, (64, 8), dtype)
+    x[:, :2] = rng.integers(max(info.min, -isqrt(info.max) - 9), isqrt(info.max) + 9, (64, 2), dtype)
+    out = np.zeros(64, dtype)
+    found = run.interpret(1, x, out, check="numerics", on_report="collect")
+    exact = (np.add if name == "sum" else np.multiply).reduce(x.astype(object), axis=1)
+    wrong = int(np.count_nonzero(exact != out.astype(object)))
+    assert [(r.kind, r.severity, r.count) for r in found] == (
+        [("wrap", "warning", wrong)] if wrong and dtype != "uint32" else [])

@@ -129,6 +129,14 @@ def div_by_zero(x, out):
     tw.store(out, 0, 100 // tw.load(x, 0, 4))  # <- undefined
 
 
+def shifted_too_far(x, out):
+    t = tw.load(x, 0, 4)
+    bits = 1 << t
+    safe = 1 << tw.where(t < 32, t, 0)
+    tw.store(out, 0, bits)  # <- undefined
+    tw.store(out, 1, safe >> 3)
+
+
 def extract_outside(x, out):
     i = tw.bid(0)
     t = tw.reshape(tw.load(x, (i, 0, 0), (1, 8, 8)), (8, 8))
@@ -222,6 +230,7 @@ CASES = [
     (unlock_missing, 4, lambda: (ints(1), ints(4))),
     (unlock_relaxed, 4, lambda: (ints(1), zeros(1), numbers(4))),
     (div_by_zero, 1, lambda: (np.array([4, 0, 2, 0], np.int32), ints(4))),
+    (shifted_too_far, 1, lambda: (np.array([4, 31, 32, 0], np.int32), ints(8))),
     (extract_outside, 2, lambda: (numbers(2, 8, 8), zeros(2, 4, 4))),
     (scatter_dup, 4, lambda: (np.array([5, 1, 5, 2] * 4, np.int32), numbers(16), zeros(8))),
     (raw_past_end, 2, lambda: (numbers(32), zeros(16))),
