@@ -19,7 +19,7 @@ _WHAT: dict[type[ast.AST], tuple[str, str]] = {
     ast.AsyncFor: ("async for", "write for i in range(...)"),
     ast.AsyncWith: ("async with", "write with"),
     ast.Await: ("await", "kernels are not asynchronous"),
-    ast.Match: ("a match with patterns other than constants, a | b, a name and _", "write if/elif"),
+    ast.Match: ("a match by keys of a dict, by choices that bind names, or with more than six guards", "write if/elif"),
     ast.Yield: ("yield", "return a tuple"),
     ast.YieldFrom: ("yield from", "return a tuple"),
     ast.Set: ("a set", "write a tuple: (a, b)"),

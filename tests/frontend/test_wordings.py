@@ -71,7 +71,47 @@ def deleted(a: Any, b: Any, c: Any) -> Any:
     return *xs, *d.values(), x, len(xs), len(d), *ys
 
 
-KERNELS = (numbers_of_the_run, classes, ranges, slices, deleted)
+def place(v: Any) -> Any:
+    match v:
+        case Place(x, y=0):
+            return 1, x
+        case Place(x, y) if isinstance(y, float):
+            return 2, x
+        case Point(Point() | None):
+            return 3, 0
+        case _:
+            return 4, 0
+
+
+def items(v: Any) -> Any:
+    match v:
+        case (x, [y, *_]):
+            return 5 + x + y
+        case [x, *rest, 7]:
+            return 6 + x + len(rest) + sum(rest)
+        case (x, y) if x > y:
+            return 7 * x
+        case (int(x), 2 as y):
+            return 8 * x + y
+        case () | None:
+            return 9
+        case str(text) if text:
+            return len(text)
+    return 10
+
+
+def patterns(a: Any, b: Any, c: Any) -> Any:
+    x = b
+    match (a, b):
+        case (x, y) if x > y + 1:  # x is bound, whatever the guard says
+            x = x - y
+        case (-2, y):
+            x = x * y + 1
+    return (*place(Place(a, 0)), *place(Place(b, 0.5)), *place(Place(a, 1)), *place(c), items((a, (b, c))),
+            items([1, b, c, 7]), items((1, 0)), items((1, 2)), items(()), items("seven"), items(""), x)
+
+
+KERNELS = (numbers_of_the_run, classes, ranges, slices, deleted, patterns)
 INPUTS = ((3, 5, 2), (0, -7, 4))
 
 

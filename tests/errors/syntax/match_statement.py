@@ -1,4 +1,4 @@
-"""match by the items of a tuple."""
+"""match by the keys of a dict."""
 
 import numpy as np
 
@@ -7,8 +7,8 @@ import tilewright as ct
 
 @ct.tile_kernel
 def kernel(x):
-    match (ct.bid(0), 1):
-        case (0, n):
+    match {"place": ct.bid(0)}:
+        case {"place": n}:
             ct.store(x, (n,), 1.0)
 
 

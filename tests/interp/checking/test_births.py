@@ -182,7 +182,7 @@ def test_totals_that_wrap(name: str, dtype: str) -> None:
     x = np.ones((64, 8), dtype) if name == "prod" else rng.integers(info.min // 4, info.max // 4, (64, 8), dtype)
     x[:, :2] = rng.integers(max(info.min, -isqrt(info.max) - 9), isqrt(info.max) + 9, (64, 2), dtype)
     out = np.zeros(64, dtype)
-    found = run.interpret(1, x, out, check="numerics", on_report="collect")
+    found: Any = run.interpret(1, x, out, check="numerics", on_report="collect")
     exact = (np.add if name == "sum" else np.multiply).reduce(x.astype(object), axis=1)
     wrong = int(np.count_nonzero(exact != out.astype(object)))
     assert [(r.kind, r.severity, r.count) for r in found] == (
