@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tilewright.backend_ptx.compilation import Compilation
+from tilewright.backend_ptx.passes.arithmetic.merge_logarithms import merge_logarithms
 from tilewright.backend_ptx.passes.arithmetic.share_reciprocals import share_reciprocals
 from tilewright.backend_ptx.passes.barriers.await_grids import await_grids
 from tilewright.backend_ptx.passes.barriers.insert_barriers import insert_barriers
@@ -62,6 +63,7 @@ PIPELINE: Final[tuple[Pass[Compilation], ...]] = (
     select_instructions,
     loop_over_blocks,
     choose_warps,
+    merge_logarithms,
     assign_layouts,
     defer_reductions,
     split_reductions,
@@ -92,6 +94,7 @@ EXTRAS: Final = (join_bounds, split_stores, load_before_loops)
 ORDER: Final[tuple[Order[Compilation], ...]] = (
     (shorten_exponentials, form_clusters, "it knows the uses of what CTAs keep, not of what they exchange"),
     (shorten_exponentials, share_reciprocals, "it knows divisions"),
+    (shorten_exponentials, merge_logarithms, "it says of which powers the uses tolerate errors"),
     *((multiply_by_reciprocals, step, "it divides by whole sums") for step in (form_clusters, share_reciprocals)),
     (scale_operands, form_clusters, "CTAs share the operands of the multiply that it makes"),
     (count_before_adding, loop_over_blocks, "CTAs loop over blocks that only count"),
@@ -102,7 +105,7 @@ ORDER: Final[tuple[Order[Compilation], ...]] = (
     (split_loops, join_bounds, "a comparison with a minimum does not show where a mask begins"),
     (split_loops, join_loops, "only a loop that is alone in another one is joined with it"),
     *((step, assign_layouts, "it makes tiles, which need layouts") for step in (
-        join_bounds, join_loops, share_reciprocals, mask_paddings, widen_reductions)),
+        join_bounds, join_loops, share_reciprocals, mask_paddings, widen_reductions, merge_logarithms)),
     (split_loops, form_clusters, "all CTAs of a cluster run the same iterations of each part of a loop"),
     (form_clusters, mask_paddings, "its tiles are the sub-tiles of each CTA"),
     (form_clusters, select_instructions, "the sub-tile of each CTA decides the instruction of a multiply"),
@@ -115,6 +118,7 @@ ORDER: Final[tuple[Order[Compilation], ...]] = (
     (select_instructions, assign_layouts, "an instruction says how threads hold its operands"),
     (lower_conversions, split_mmas, "fragments of operands are loaded from the buffers that it allocates"),
     (split_mmas, plan_shared_memory, "it sinks loads from shared memory, which lengthens the live ranges of buffers"),
+    (choose_warps, merge_logarithms, "it pays where CTAs share an SM"),
     (choose_warps, assign_layouts, "every layout has the kernel's warp bits"),
     (assign_layouts, defer_reductions, "layouts say what threads hold of a reduced axis"),
     (defer_reductions, split_reductions, "what it combines after loops may cross warps"),

@@ -65,6 +65,9 @@ KERNELS: dict[str, Kernel] = {
         r.integers(-9, 9, (100, 130)).astype(np.float32), np.zeros((128, 64), np.float32), 3]),
     "two_limits": Kernel((4,), lambda r: [
         r.integers(-9, 9, (256, 252)).astype(np.float32), np.zeros(256, np.float32)]),
+    "powers": Kernel((2,), lambda r: [
+        r.integers(-1, 2, (128, 64)).astype(np.float16), r.integers(-1, 2, (64, 64)).astype(np.float16),
+        np.zeros((128, 64), np.float16)], 2e-3),
     "outer": Kernel((2,), lambda r: [
         _floats(r, 128), _floats(r, 32), np.zeros((128, 32), np.float32), np.zeros(128, np.float32)]),
 }

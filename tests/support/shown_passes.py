@@ -32,6 +32,7 @@ SHOWN = {
     "select_instructions": Shown("gemm"),
     "loop_over_blocks": Shown("gemm_walking"),
     "choose_warps": Shown("transpose"),
+    "merge_logarithms": Shown("powers"),
     "assign_layouts": Shown("transpose"),
     "defer_reductions": Shown("triangle"),
     "split_reductions": Shown("normalise_rows", warps=4),

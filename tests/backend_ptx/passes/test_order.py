@@ -155,7 +155,7 @@ UNSEEN = {
     ("split_reductions", "relieve_pressure"), ("pipeline_loops", "spill_tiles"), ("insert_barriers", "pack_blocks"),
     ("split_stores", "load_before_loops"), ("load_before_loops", "pipeline_loops"),
     ("split_loops", "join_loops"), ("count_before_adding", "loop_over_blocks"),
-    ("shorten_exponentials", "share_reciprocals"),
+    ("shorten_exponentials", "share_reciprocals"), ("choose_warps", "merge_logarithms"),
 }
 
 
