@@ -30,6 +30,7 @@ from tilewright.backend_ptx.passes.pipelining.legality import brought_loads
 from tilewright.tileir.analysis.axes import is_tile
 from tilewright.tileir.analysis.moved import source_of
 from tilewright.tileir.analysis.patches import patch
+from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Block, Function, Op, Value
 from tilewright.tileir.diagnostics import Span
 from tilewright.tileir.layout import Layout
@@ -98,7 +99,7 @@ class _Chooser:
         out = []
         for op, layouts in self.products.items():
             found = self.classes.of.get(op.a)
-            if not holds_a(op) or found is None or found.layout is not None:
+            if not holds_a(self.classes.unit, op) or found is None or found.layout is not None:
                 continue
             anchors = found.anchors or self.classes.of[source_of(op.a)[0]].anchors
             if all(a.op in self.brought for a in anchors):
@@ -118,7 +119,8 @@ class _Chooser:
     def _turned(self) -> dict[LayoutClass, Layout]:
         """Sets the layout of operands that TMA loads, and that threads turn for a unit that cannot."""
         out: dict[LayoutClass, Layout] = {}
-        operands = ((op, *found) for op in self.products if not op.unit.transposes(op) for found in _staged(op))
+        products = [op for op in self.products if not op.unit.transposes(op)]
+        operands = ((op, *found) for op in products for found in _staged(self.classes.unit, op))
         for op, value, k_axis in operands:
             found, dense, source = self.classes.of.get(value), dense_axis(value), source_of(value)[0]
             if found is None or found.layout is not None or dense is None or dense == k_axis:
@@ -277,7 +279,7 @@ class _Inserter:
         op.acc = self._in_layout(op.acc, wanted.acc)
         if isinstance(op, MmaScaledSync):
             op.a_scale, op.b_scale = map(self._in_layout, op.scales, scale_layouts(wanted.acc, op.a_scale.type.shape))
-        in_registers = not shared or not any(value is op.a for value, _ in _staged(op))
+        in_registers = not shared or not any(value is op.a for value, _ in _staged(self.classes.unit, op))
         op.a = self._in_layout(op.a, wanted.a) if in_registers else self._staged(op, op.a, 1)
         op.b = self._staged(op, op.b, 0) if shared else self._in_layout(op.b, wanted.b)
 
@@ -364,11 +366,11 @@ class _Inserter:
         return [op for made in self.after.get(owner, ()) for op in (made, *self._made_after(made))]
 
 
-def _staged(op: Product) -> list[tuple[Value, int]]:
+def _staged(unit: Unit, op: Product) -> list[tuple[Value, int]]:
     """The operands that the unit reads from shared memory, each with its axis k."""
     if not op.unit.reads_shared:
         return []
-    return [(op.b, 0)] if holds_a(op) else [(op.a, 1), (op.b, 0)]
+    return [(op.b, 0)] if holds_a(unit, op) else [(op.a, 1), (op.b, 0)]
 
 
 def _layouts_of(products: Sequence[Product], warps: int) -> dict[Product, ProductLayouts]:
