@@ -103,7 +103,8 @@ def _converted(value: Value) -> Value:
 
 def other_bytes(function: Function, gone: Collection[Op]) -> int:
     """Shared memory for buffers, conversions, reductions across warps and staged operands, and SLACK; not for ops
-    in `gone`."""
+    in `gone`. Conversions take what the plan's limit of them leaves, if registers cut their tiles so finely."""
+    most = function.limits.max_exchange
     lasting, teams = lasting_bytes(function), function.plan.teams
     exchange, staged = peak_bytes(function) - lasting, 0
     for op in function.walk():
@@ -111,5 +112,7 @@ def other_bytes(function: Function, gone: Collection[Op]) -> int:
             continue
         staged += teams * staged_bytes(op)
         moved = EXCHANGES if isinstance(op, (Reduction, ArgReduction)) else exchanged_bytes(op)
+        if most is not None and isinstance(op, ConvertLayout):
+            moved = min(moved, most)
         exchange = max(exchange, teams * moved)
     return exchange + staged + lasting + SLACK

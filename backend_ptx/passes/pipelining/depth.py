@@ -8,6 +8,7 @@ throughout the kernel and share its memory; those of cp.async are live only in t
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from tilewright.backend_ptx import decisions
@@ -52,6 +53,7 @@ ENOUGH_BYTES, ENOUGH_EACH = 4 * KIB, 64
 # hide the latency. On an H100 sums of 128 rows of 262144 float32 numbers in tiles of 512 take 233 us without a ring, 95
 # with 4 slots and 61 with 8, of 16384 rows of 8192 177, 176 and 175.
 LEAST_RING = 16 * KIB
+LEAST_EXCHANGE = 8 * KIB  # of a conversion, where a whole one leaves no ring
 ENOUGH_ITERATIONS = 4
 WIDE = 16
 
@@ -86,6 +88,17 @@ class Depths:
     # ---- TMA: rings of the kernel ------------------------------------------------------------------------------------
 
     def of_kernel(self, rings: Sequence[Ring], filled: Collection[Op]) -> Decision:
+        """As below. Where there is no ring, because a whole result changes its layout before it is stored, say, it does
+        so piece by piece, in more instructions but for once."""
+        made, before = self._of_kernel(rings, filled), self.c.limits
+        if not any(ring.slots for ring in rings) and before.max_exchange is None:
+            self.function.limits = replace(before, max_exchange=LEAST_EXCHANGE)
+            made = self._of_kernel(rings, filled)
+            if not any(ring.slots for ring in rings):
+                self.function.limits = before
+        return made
+
+    def _of_kernel(self, rings: Sequence[Ring], filled: Collection[Op]) -> Decision:
         """As many slots as fit for all rings. Those of loops around the others' have two, and what is filled once has
         one, where these keep as many as without them, or ENOUGH. Where two of each do not fit, what threads have read
         before an iteration ends has one: its next tile comes while they compute with this one. `filled`: the operands

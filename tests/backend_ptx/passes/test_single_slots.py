@@ -81,3 +81,29 @@ def test_a_slot_that_is_freed_early_is_found() -> None:
     loop.loop.ops.insert(0, freed)
     with pytest.raises((SimError, AssertionError)):
         simulate(made, args)
+
+
+@ct.tile_kernel
+def wide(a, c, out, tn: ct.Constant[int]):
+    """Products of all columns at once, whose result moves to other threads before it is stored."""
+    x, acc = ct.load(a, (0, 0), (TM, 512)), ct.zeros((TM, 512), ct.float32)
+    for j in range(ct.num_tiles(c, 0, (tn, 512))):
+        y = ct.load(c, (j, 0), (tn, 512))
+        s = ct.mma(x, y.transpose(), ct.zeros((TM, tn), ct.float32))
+        acc = ct.mma(s.astype(ct.bfloat16), y, acc)
+    ct.store(out, (0, 0), acc.astype(out.dtype))
+
+
+@pytest.mark.parametrize("tn, found", [(32, {"a": 1, "c": 3}), (64, {"a": 1, "c": 2})])
+def test_results_in_pieces_where_whole_ones_leave_no_ring(tn: int, found: dict[str, int]) -> None:
+    rng = np.random.default_rng(tn)
+    a, c = ((rng.random(size) < 0.1).astype(ml_dtypes.bfloat16) for size in ((TM, 512), (128, 512)))
+    out = np.zeros((TM, 512), ml_dtypes.bfloat16)
+    args = a, c, out, tn
+    made: Function = wide.lower(*args, target="sm_90a").tile_ir()
+    run_passes(made, TARGET)
+    assert (slots(made), made.limits.max_exchange) == (found, 8192 if tn == 64 else None)
+    if tn == 64:
+        simulate_lowered(emit_function(made, TARGET), (1,), args, schedule="random", seed=3)
+        x, y = a.astype(np.float32), c.astype(np.float32)
+        np.testing.assert_array_equal(out, (x @ y.T @ y).astype(out.dtype))
