@@ -22,24 +22,34 @@ from tilewright.tileir.types import TileType
 Terms = frozenset[tuple[Value, int]]
 """Unknowns with their factors."""
 NO_TERMS: Terms = frozenset()
+FEW = 1 << 16
+"""Numbers of a tile of which the least and the greatest say something."""
 
 
 class Linear(NamedTuple):
-    """`terms` + `along` + `number`; `along` has the factors of the position along axes of the tile."""
+    """`terms` + `along` + `number`; `along` has the factors of the position along axes of the tile. `spread`: and for
+    each element some number from the one to the other, inclusively."""
 
     terms: Terms = NO_TERMS
     along: tuple[tuple[int, int], ...] = ()
     number: int = 0
+    spread: tuple[int, int] = (0, 0)
 
     @property
     def unknowns(self) -> frozenset[Value]:
         return frozenset(value for value, _ in self.terms)
 
+    @property
+    def varies(self) -> bool:
+        """Whether elements of the tile may differ."""
+        return bool(self.along) or self.spread != (0, 0)
+
     def scaled(self, factor: int) -> Linear:
         if factor == 0:
             return Linear()
+        low, high = sorted(n * factor for n in self.spread)
         return Linear(frozenset((v, n * factor) for v, n in self.terms), tuple((a, n * factor) for a, n in self.along),
-                    self.number * factor)
+                    self.number * factor, (low, high))
 
     def plus(self, other: Linear, sign: int = 1) -> Linear:
         other = other.scaled(sign)
@@ -48,8 +58,9 @@ class Linear(NamedTuple):
             terms[value] = terms.get(value, 0) + n
         for axis, n in other.along:
             along[axis] = along.get(axis, 0) + n
+        low, high = (one + more for one, more in zip(self.spread, other.spread, strict=True))
         return Linear(frozenset((v, n) for v, n in terms.items() if n),
-                    tuple(sorted((a, n) for a, n in along.items() if n)), self.number + other.number)
+                    tuple(sorted((a, n) for a, n in along.items() if n)), self.number + other.number, (low, high))
 
     def moved(self, where: dict[int, int]) -> Linear:
         """The same with axes under other numbers; those that `where` lacks have one element."""
@@ -65,7 +76,8 @@ def primitive(terms: Terms) -> Terms:
 class Forms:
     """The forms of a function's integers. `known`: its facts; without them no op is taken to wrap. `assumed`: where it
     is given, sums of tiles that may wrap have forms, too; it gains those forms that must stay within int32, each with
-    the shape of its tile."""
+    the shape of its tile. Tiles of other numbers then have as a form what the facts say of them all: arange(64) // 4 is
+    0 to 15."""
 
     def __init__(self, known: Facts | None = None, assumed: list[tuple[Linear, tuple[int, ...]]] | None = None) -> None:
         self.known, self.assumed = known, assumed
@@ -79,7 +91,15 @@ class Forms:
         form = rule(value.op, self) if rule is not None and (exact or self._assumable(value)) else None
         if form is not None and not exact and self.assumed is not None:
             self.assumed.append((form, value.type.shape))
-        return Linear(frozenset({(value, 1)})) if form is None and not value.type.shape else form
+        if form is None and value.type.shape:
+            return self._bounded(value)
+        return Linear(frozenset({(value, 1)})) if form is None else form
+
+    def _bounded(self, value: Value) -> Linear | None:
+        if self.assumed is None or self.known is None:
+            return None
+        low, high = self.known[value].low, self.known[value].high
+        return Linear(spread=(low, high)) if 0 <= high - low < FEW else None
 
     def _assumable(self, value: Value) -> bool:
         sums = isinstance(value.op, arith.Add | arith.Sub) and bool(value.type.shape)
@@ -138,7 +158,7 @@ def _sub(op: arith.Sub, forms: Forms) -> Linear | None:
 def _mul(op: arith.Mul, forms: Forms) -> Linear | None:
     for one, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
         factor, form = forms.of(one), forms.of(other)
-        if factor is not None and form is not None and not factor.terms and not factor.along:
+        if factor is not None and form is not None and not factor.terms and not factor.varies:
             return form.scaled(factor.number)
     return None
 
@@ -146,7 +166,7 @@ def _mul(op: arith.Mul, forms: Forms) -> Linear | None:
 @_RULES.register(arith.Shl)
 def _shl(op: arith.Shl, forms: Forms) -> Linear | None:
     left, right = forms.of(op.lhs), forms.of(op.rhs)
-    if left is None or right is None or right.terms or right.along or not 0 <= right.number < 64:
+    if left is None or right is None or right.terms or right.varies or not 0 <= right.number < 64:
         return None
     return left.scaled(1 << right.number)
 

@@ -65,7 +65,7 @@ class Thresholds:
         found = self._below_zero(difference if value else _opposite(difference), op.result.type.shape)
         if found is None or any(not form.unknowns.isdisjoint(self.inside) for form, _ in self.assumed):
             return None
-        ends = tuple(form._replace(along=()).plus(Linear(number=n)) for form, shape in self.assumed
+        ends = tuple(form._replace(along=(), spread=(0, 0)).plus(Linear(number=n)) for form, shape in self.assumed
                      for n in _ends(form, shape))
         return found._replace(exact=found.exact and not ends, ends=ends)
 
@@ -75,13 +75,13 @@ class Thresholds:
             return None
         greatest = rest.plus(Linear(number=_ends(form, shape)[1]))
         if factor > 0:
-            return Threshold(_ceiling(greatest.scaled(-1), factor), True, not form.along)
-        return Threshold(_ceiling(greatest.plus(_ONE), -factor), False, not form.along)
+            return Threshold(_ceiling(greatest.scaled(-1), factor), True, not form.varies)
+        return Threshold(_ceiling(greatest.plus(_ONE), -factor), False, not form.varies)
 
     def _unequal(self, form: Linear) -> Threshold | None:
         """A scalar that is zero in the first or the last iteration alone."""
         factor, rest = self._split(form)
-        if self.assumed or form.along or abs(factor) != 1:
+        if self.assumed or form.varies or abs(factor) != 1:
             return None
         zero = rest.scaled(-factor)
         if zero == self.forms.of(self.loop.lower):
@@ -146,7 +146,8 @@ class Thresholds:
 def _ends(form: Linear, shape: tuple[int, ...]) -> tuple[int, int]:
     """What positions in a tile of this shape add to a form at least, and at most."""
     spans = [n * (shape[axis] - 1) for axis, n in form.along]
-    return sum(min(0, n) for n in spans), sum(max(0, n) for n in spans)
+    low, high = form.spread
+    return low + sum(min(0, n) for n in spans), high + sum(max(0, n) for n in spans)
 
 
 def _ceiling(form: Linear, divisor: int) -> Quotient:

@@ -195,10 +195,10 @@ def _told(known: Known, thresholds: Iterable[Quotient]) -> bool:
 
 def _reduced(quotient: Quotient) -> Quotient:
     """The same in smaller numbers: floor((g * x + n) / (g * d)) = floor((x + floor(n / g)) / d)."""
-    (terms, along, number), divisor = quotient
-    common = math.gcd(divisor, *(factor for _, factor in terms))
-    few = frozenset((value, factor // common) for value, factor in terms)
-    return Quotient(Linear(few, along, number // common), divisor // common)
+    form, divisor = quotient
+    common = math.gcd(divisor, *(factor for _, factor in form.terms))
+    few = frozenset((value, factor // common) for value, factor in form.terms)
+    return Quotient(form._replace(terms=few, number=form.number // common), divisor // common)
 
 
 class _Cuts(NamedTuple):

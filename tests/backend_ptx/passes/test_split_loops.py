@@ -166,8 +166,18 @@ def may_wrap_above(out, low: int, high: int, limit: int, step: Int):
     tw.store(out, (0,), acc)
 
 
+@tw.tile_kernel
+def quotients(out, low: int, high: int, limit: int, step: Int):
+    """Rows of several heads: numbers that are no positions in the tile, but lie between two known ones."""
+    acc, rows = tw.zeros((T,), tw.int32), limit * 64 + tw.arange(T, dtype=tw.int32) // 4
+    for j in range(max(low, -MOST), min(high, MOST), step):
+        columns = j * 64 + tw.arange(T, dtype=tw.int32) % 64
+        acc = acc * 3 + tw.where((columns <= rows + 300) & (columns > rows - 700), acc + j, 0)
+    tw.store(out, (0,), acc)
+
+
 PARTS = {branch: 2, turned_branch: 2, mask: 2, window: 3, first: 2, last: 2, left_alone: 1, hand_split: 2,
-         two_limits: 2, scaled: 2, outside: 3, may_wrap: 3, may_wrap_above: 2}
+         two_limits: 2, scaled: 2, outside: 3, may_wrap: 3, may_wrap_above: 2, quotients: 3}
 
 
 def before_and_after(kernel: Any, step: int) -> tuple[Function, Function]:
