@@ -54,13 +54,14 @@ def staged_type(op: Product, value: Value, inner_if_free: int) -> SharedType:
 
 def holds_a(unit: Unit, op: Product) -> bool:
     """Whether threads hold the A of a unit that reads it from shared memory and from registers: they compute it, or it
-    lies along m, where the unit does not read it. Where CTAs share an SM, whose registers are few for each, what is
-    computed before the loop of the MMA goes to shared memory (queries times their scale)."""
+    lies along m, where the unit does not read it. What is computed before the loop of the MMA goes to shared memory
+    (queries times their scale, or of several heads in the rows of a tile): ptxas 13.0 and driver 580 give its registers
+    to the A of another MMA of the loop, which overwrites it, and where CTAs share an SM, each has few."""
     if not op.unit.a_anywhere or getattr(op, "rows_in_pairs", False):
         return op.unit.a_anywhere
     loops = {outer for outer in unit.around(op) if outer.repeats}
     before = op.a.op is not None and not loops <= set(unit.around(op.a.op))
-    return not is_moved_only(op.a) and not (before and (unit.function.hints.occupancy or 1) > 1)
+    return not is_moved_only(op.a) and not before
 
 
 def is_of_sums(value: Value, steps: int = MOST_STEPS) -> bool:

@@ -89,7 +89,7 @@ class Depths:
 
     def of_kernel(self, rings: Sequence[Ring], filled: Collection[Op]) -> Decision:
         """As below. Where there is no ring, because a whole result changes its layout before it is stored, say, it does
-        so piece by piece, in more instructions but for once."""
+        so sub-tile by sub-tile, in more instructions but for once."""
         made, before = self._of_kernel(rings, filled), self.c.limits
         if not any(ring.slots for ring in rings) and before.max_exchange is None:
             self.function.limits = replace(before, max_exchange=LEAST_EXCHANGE)
