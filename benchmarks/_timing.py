@@ -40,13 +40,14 @@ HEAD_START = 200_000
 
 
 def alternate(
-    contenders: dict[str, Callable[[], Any]], *, rounds: int = 15, warmup: int = 3, inner: int = 4, queued: bool = False
+    contenders: dict[str, Callable[[], Any]], *, rounds: int = 15, warmup: int = 3, inner: int = 4,
+    queued: bool = False, before: Callable[[], Any] | None = None,
 ) -> dict[str, float]:
     """Median time in microseconds of each contender; every round runs each of them `inner` times.
 
     Their order changes: who follows a copy finds L2 full of what it still has to write. `queued`: the GPU begins when
     the host has queued the runs, so that the first launches of a kernel, which take the host longer, are timed as
-    later ones are.
+    later ones are. `before` runs before each timed run, so that L2 holds the same for all.
     """
     import torch
 
@@ -63,6 +64,8 @@ def alternate(
             start, stop = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
             if queued:
                 torch.cuda._sleep(HEAD_START)
+            if before is not None:
+                before()
             start.record()
             for _ in range(inner):
                 run()

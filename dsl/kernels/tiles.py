@@ -126,15 +126,25 @@ SMS = 132
 # longer: 4096 x 4104 x 512 38.8 and 41.4. By narrow tiles for these columns, in a branch of the same kernel, the first
 # two 21.7 and 36.4.
 MOST_REST, WITH_REST, LONGER = 32, 1.12, 1024
+# Where rows begin within sectors and k is long: pairs with tiles of 256 x 128 and MOST_REST columns more, if they take
+# at most BETTER of the time. A wave takes as long as each CTA reads, its own rows and half of the columns. 3000 x 776 x
+# 3000 by 256 x 256 and 256 x (128 + 32) 34.4 and 26.6 us (H200, cuBLAS 23.6); but with 8 columns more 4000 x 520 x 1000
+# 16.2 and 18.8, with 16 more 1500 x 1544 x 1000 15.4 and 19.7.
+BETTER = 0.9
 # Of few tiles and much k: blocks take parts of k, and a second launch adds up their sums. What a wave takes for each of
 # k by tiles and their depth, of tensor cores in the unit of LOOPED_TILES, 9.3 ns, and of float32 by threads (H100,
 # H200); PARTS is what the second launch takes, SUM each float32 number of the sums. In microseconds on an H200, cuBLAS,
 # without and with parts: bfloat16 64 x 64 x 16384 7.5, 31.6, 6.2; 512 x 512 x 16384 19.2, 42.4, 18.7; 256 x 256 x 4096
-# 8.0, 12.5, 7.1; float32 16 x 4096 x 4096 50.6, 58.4, 29.4; 256 x 1024 x 1024 21.4, 36.7, 20.2. Tiles that are not
-# here, of few rows, take NARROWER. Parts must take at most SAVED of the time without.
-PARTS_OF_TENSOR_CORES = {(64, 64): (0.22, 64), (64, 128): (0.34, 64), (128, 128): (0.52, 64)}
+# 8.0, 12.5, 7.1; 1024 x 512 x 8192 17.8, 23.3, 18.4; 512 x 768 x 8192 17.1, 22.3, 16.2 in five parts, 17.2 in four;
+# float32 16 x 4096 x 4096 50.6, 58.4, 29.4; 256 x 1024 x 1024 21.4, 36.7, 20.2; 64 x 4096 x 4096 65.6, 92.8, 67.9.
+# Tiles that are not here, of few rows, take NARROWER. Parts must take at most SAVED of the time without.
+PARTS_OF_TENSOR_CORES = {(64, 64): (0.265, 64), (64, 128): (0.355, 64), (128, 128): (0.56, 64)}
 PARTS_OF_THREADS = {(16, 32): (1.41, 32), (16, 64): (1.54, 64), (16, 128): (2.45, 32), (64, 32): (2.37, 32),
-                    (64, 64): (3.6, 32), (64, 128): (6.5, 16)}
+                    (64, 64): (3.6, 32), (64, 128): (6.5, 16), (64, 256): (11.9, 16)}
+# Where rows begin within lines: 1000 x 520 x 4104 without parts 27.2 us, by 128 x 128 in three 19.8, in four by 128 x
+# (128 + 8), which take BESIDE of the time, 17.4 (cuBLAS 15.7, H200). UNPARTED are tiles that no parts have.
+PARTS_WITHIN_LINES = {(64, 64): (0.4, 64), (64, 128): (0.62, 64), (128, 128): (1.0, 64)}
+UNPARTED, BESIDE = {(256, 256): 1.13, (512, 128): 1.47, (128, 256): 1.8}, 1.03
 NARROWER = {2: 0.154, 4: 1.2}
 PARTS, SUM, SAVED, MOST_PARTS, FEWEST_STEPS = 226, 1.36e-4, 0.8, 128, 2
 
@@ -229,21 +239,48 @@ def with_rest(
 
 
 @functools.lru_cache(maxsize=4096)
-def in_parts(size: int, m: int, n: int, k: int, found: tuple[int, int, int]) -> tuple[tuple[int, int, int], int]:
-    """The tile of a product alone, of elements of so many bytes, whose blocks take parts of k, and how many parts; the
-    tile that was found without, and 1, where none pay."""
+def columns_beside(size: int, m: int, n: int, k: int, found: tuple[int, int, int]) -> int:
+    """How many columns more pairs with tiles of 256 x 128 take of a matrix alone, whose elements have so many bytes; 0
+    where the tile that was found, or one with a rest, takes about as long."""
+    waves, whole = PAIRS | WIDE_TILES, with_rest(size, m, n, k, 1, found)
+    within_sectors = bool(n % WHOLE_LINES or k % WHOLE_LINES)
+    if size != 2 or m % 8 or n % 8 or k % 8 or k < 2 * LONGER or not within_sectors or found[:2] not in waves:
+        return 0
+
+    def time(rows: int, columns: int, wave: float, at_a_time: int) -> float:
+        return blocks(blocks(m, rows) * columns, at_a_time) * wave
+
+    tile, rest = whole
+    columns = n // tile[1] if rest else blocks(n, tile[1])
+    least = time(tile[0], columns, waves[tile[:2]] * (WITH_REST if rest else 1), SMS // 2 if tile[:2] in PAIRS else SMS)
+    pairs = time(256, blocks(n, 128 + MOST_REST), PAIRS[256, 256] * (192 + MOST_REST / 2) / 256, SMS // 2)
+    return MOST_REST if pairs < BETTER * least else 0
+
+
+@functools.lru_cache(maxsize=4096)
+def in_parts(size: int, m: int, n: int, k: int, found: tuple[int, int, int]) -> tuple[tuple[int, int, int], int, int]:
+    """The tile of a product alone, of elements of so many bytes, whose blocks take parts of k, how many columns more it
+    has, and how many parts; the tile that was found without, 0 and 1, where none pay."""
     rates = {2: PARTS_OF_TENSOR_CORES, 4: PARTS_OF_THREADS}.get(size, {})
-
-    def count(tile: tuple[int, ...]) -> int:
-        return blocks(m, tile[0]) * blocks(n, tile[1])
-
-    if not rates or not 0 < count(found) <= SMS:
-        return found, 1
-    best, chosen = rates.get(found[:2], (NARROWER[size], 0))[0] * k * SAVED, (found, 1)
+    if size == 2 and (n % 64 or k % 64):
+        rates = PARTS_WITHIN_LINES
+    if not rates or not 0 < blocks(m, found[0]) * blocks(n, found[1]) <= SMS:
+        return found, 0, 1
+    alone = rates[found[:2]][0] if found[:2] in rates else UNPARTED.get(found[:2], NARROWER[size])
+    best, chosen = alone * k * SAVED, (found, 0, 1)
     for tile, (rate, depth) in rates.items():
-        parts = min(MOST_PARTS, SMS // count(tile), k // (FEWEST_STEPS * depth))
-        parts = 1 << parts.bit_length() - 1 if parts > 1 else 1
-        time = rate * k / parts + PARTS + parts * m * n * SUM
-        if parts > 1 and time < best:
-            best, chosen = time, ((*tile, depth), parts)
+        more = _columns_over(n, tile[1]) if size == 2 and not (n % 8 or k % 8) else 0
+        tiles = blocks(m, tile[0]) * blocks(n, tile[1] + more)
+        most = min(MOST_PARTS, SMS // tiles, k // (FEWEST_STEPS * depth))
+        powers = (1 << bit for bit in range(1, max(most, 1).bit_length()))
+        for parts in dict.fromkeys((*powers, *([most] if most > 1 else []))):
+            time = rate * (BESIDE if more else 1) * k / parts + PARTS + parts * m * n * SUM
+            if time < best:
+                best, chosen = time, ((*tile, depth), more, parts)
     return chosen
+
+
+def _columns_over(n: int, width: int) -> int:
+    """How many columns more tiles of 128 columns take so that no last one has at most MOST_REST."""
+    columns, over = divmod(n, width)
+    return max(8, power_above(blocks(over, columns))) if width == 128 and columns and 0 < over <= MOST_REST else 0

@@ -150,14 +150,40 @@ def test_a_rest_of_columns_leaves_pairs_their_rings() -> None:
 
 
 @pytest.mark.parametrize(("dtype", "shape", "expected"), [
-    (bfloat16, (64, 64, 16384), ((64, 64, 64), 128)), (bfloat16, (512, 512, 16384), ((128, 128, 64), 8)),
-    (bfloat16, (16, 4096, 4096), ((16, 32, 256), 1)), (bfloat16, (1024, 1024, 1024), ((64, 128, 64), 1)),
-    (bfloat16, (4096, 4096, 4096), ((128, 256, 64), 1)), (bfloat16, (0, 64, 16384), ((16, 16, 512), 1)),
-    (float32, (16, 4096, 4096), ((16, 128, 32), 4)), (float32, (1024, 1024, 1024), ((64, 64, 32), 1)),
+    (bfloat16, (64, 64, 16384), ((64, 64, 64), 0, 64)), (bfloat16, (512, 512, 16384), ((128, 128, 64), 0, 8)),
+    (bfloat16, (512, 768, 8192), ((128, 128, 64), 0, 5)), (bfloat16, (1000, 520, 4104), ((128, 128, 64), 8, 4)),
+    (bfloat16, (16, 4096, 4096), ((16, 32, 256), 0, 1)), (bfloat16, (1024, 1024, 1024), ((64, 128, 64), 0, 1)),
+    (bfloat16, (4096, 4096, 4096), ((128, 256, 64), 0, 1)), (bfloat16, (0, 64, 16384), ((16, 16, 512), 0, 1)),
+    (float32, (16, 4096, 4096), ((16, 128, 32), 0, 4)), (float32, (1024, 1024, 1024), ((64, 64, 32), 0, 1)),
 ])
-def test_parts_of_deep_products(dtype: Any, shape: tuple[int, int, int], expected: tuple[Any, int]) -> None:
+def test_parts_of_deep_products(dtype: Any, shape: tuple[int, int, int], expected: tuple[Any, int, int]) -> None:
     tile = tiles.matmul_tiles(np.zeros(0, np.float32), dtype, *shape, alone=True)
     assert tiles.in_parts(dtype.bytes, *shape, tile) == expected
+
+
+@pytest.mark.parametrize(("shape", "more"), [
+    ((3000, 776, 3000), 32), ((2000, 2056, 1032), 0), ((4096, 4096, 4000), 0), ((4096, 4096, 4096), 0),
+])
+def test_columns_beside_tiles(shape: tuple[int, int, int], more: int) -> None:
+    tile = tiles.matmul_tiles(np.zeros(0, np.float32), bfloat16, *shape, alone=True)
+    assert tiles.columns_beside(2, *shape, tile) == more
+
+
+@pytest.mark.parametrize("parts", [1, 3])
+def test_products_with_columns_beside_tiles(parts: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    module, rng = sys.modules["tilewright.kernels.matmul"], np.random.default_rng(8)
+    monkeypatch.setattr(module, "in_parts", lambda *given: ((64, 64, 32), 16, parts))
+    monkeypatch.setattr(module, "columns_beside", lambda *given: 16)
+    a, b = rng.standard_normal((140, 72)), rng.standard_normal((300, 72)).T
+    check("matmul", (a.astype(np.float16), b.astype(np.float16)), np.float16)
+
+
+def test_columns_beside_tiles_leave_pairs_their_rings() -> None:
+    a, b, c = tw.spec("bf16[3000,3000]"), tw.spec("bf16[3000,776]"), tw.spec("bf16[3000,776]")
+    found = decisions(matmul.multiply_beside, (a, b, c, 256, 128, 64, 32, 8), "sm_90a")
+    assert any(line.startswith("cluster: 2") for line in found), found
+    assert any(line.startswith("rings: 5 slots") for line in found), found
+    assert {"load of a: TMA", "load of b: TMA"} <= set(found), found
 
 
 @pytest.mark.parametrize(("m", "n", "k"), [(5, 70, 2100), (64, 16, 4096)])

@@ -45,12 +45,13 @@ def put(out, at, t):
         store_as(out, at, t.reshape((1, *t.shape)))
 
 
-def product(a, b, at, tile, dtype, tf32):
-    """Tile `at` (batch, i, j) of a @ b; `tile` is (tm, tn, tk)."""
+def product(a, b, at, tile, dtype, tf32, depth=None):
+    """Tile `at` (batch, i, j) of a @ b; `tile` is (tm, tn, tk), `depth` the first and the last tile of k, all of them
+    where it is None."""
     batch, i, j = at
     tm, tn, tk = tile
     acc = tw.zeros((tm, tn), dtype)
-    for k in range(tw.cdiv(a.shape[a.ndim - 1], tk)):
+    for k in range(*((tw.cdiv(a.shape[a.ndim - 1], tk),) if depth is None else depth)):
         left = operand(a, (batch, i, k), (tm, tk), tf32)
         acc = tw.mma(left, operand(b, (batch, k, j), (tk, tn), tf32), acc)
     return acc
@@ -102,19 +103,58 @@ def multiply_with_rest(a, b, out, tf32: tw.Constant[bool], tm: tw.Constant[int],
         put(out, (batch, i, beside), more)
 
 
+def with_columns(x, tile, step):
+    """A matrix, or the last two axes of an array, in tiles (rows, columns) that begin `step` columns apart."""
+    more = (1,) * (x.ndim - 2)
+    return x.tiled_view((*more, *tile), padding_mode=ZERO, traversal_steps=(*more, tile[0], step))
+
+
+def beside(a, b, at, tile, more, depth, dtype):
+    """Tile `at` (i, j) of a @ b, of tn + more columns: as one of tn, and one of `more`. `depth`: the first and the last
+    tile of k, or how many there are."""
+    i, j = at
+    tm, tn, tk = tile
+    step = tn + more
+    acc, rest = tw.zeros((tm, tn), dtype), tw.zeros((tm, more), dtype)
+    first = with_columns(b, (tk, tn), step)
+    for k in range(*depth):
+        left = operand(a, (0, i, k), (tm, tk), False)
+        acc = tw.mma(left, first.load((k, j)), acc)
+        rest = tw.mma(left, operand(b, (0, k, j * (step // more) + tn // more), (tk, more), False), rest)
+    return acc, rest
+
+
+def put_beside(out, at, acc, rest):
+    """Store both at tile `at` of the last two axes, which has as many columns as both."""
+    (tm, tn), more, before = acc.shape, rest.shape[1], (1,) * (out.ndim - 2)
+    *_, j = at
+    with_columns(out, (tm, tn), tn + more).store(at, acc.astype(out.dtype).reshape((*before, tm, tn)))
+    put(out, (*((0,) if out.ndim == 2 else ()), *at[:-1], j * (tn // more + 1) + tn // more), rest)
+
+
 @tw.tile_kernel
-def multiply_parts(a, b, sums, tf32: tw.Constant[bool], tm: tw.Constant[int], tn: tw.Constant[int],
-                   tk: tw.Constant[int], steps):
-    """sums[p] = a @ b over part p of k, which has `steps` tiles of tk.
+def multiply_beside(a, b, out, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int],
+                    more: tw.Constant[int], group: tw.Constant[int]):
+    """out = a @ b of matrices alone, by tiles of tn + more columns, each block walks over tiles of out."""
+    rows, columns = tw.cdiv(out.shape[0], tm), tw.cdiv(out.shape[1], tn + more)
+    for tile in range(tw.bid(0), rows * columns, tw.num_blocks(0)):
+        at = grouped(tile, rows, columns, group)
+        put_beside(out, at, *beside(a, b, at, (tm, tn, tk), more, (tw.cdiv(a.shape[1], tk),), wide(out.dtype)))
+
+
+@tw.tile_kernel
+def multiply_parts(a, b, sums, tm: tw.Constant[int], tn: tw.Constant[int], tk: tw.Constant[int],
+                   more: tw.Constant[int], steps):
+    """sums[p] = a @ b over part p of k, which has `steps` tiles of tk, by tiles of tn + more columns.
 
     a: (m, k), b: (k, n), sums: (parts, m, n). Grid: rows of tiles, columns, parts.
     """
     i, j, part = tw.bid(0), tw.bid(1), tw.bid(2)
-    acc = tw.zeros((tm, tn), wide(sums.dtype))
-    for k in range(part * steps, min((part + 1) * steps, tw.cdiv(a.shape[1], tk))):
-        left = operand(a, (0, i, k), (tm, tk), tf32)
-        acc = tw.mma(left, operand(b, (0, k, j), (tk, tn), tf32), acc)
-    put(sums, (part, i, j), acc)
+    depth = part * steps, min((part + 1) * steps, tw.cdiv(a.shape[1], tk))
+    if more:
+        put_beside(sums, (part, i, j), *beside(a, b, (i, j), (tm, tn, tk), more, depth, sums.dtype))
+    else:
+        put(sums, (part, i, j), product(a, b, (0, i, j), (tm, tn, tk), sums.dtype, False, depth))
 
 
 @tw.tile_kernel
