@@ -90,7 +90,8 @@ class FakeTorch:
 
     def __init__(self) -> None:
         self.stream = 0
-        self.reads = self.asked = 0
+        self.reads = self.asked = self.loads = 0
+        self.meanwhile: Callable[[], object] = lambda: None  # what happens while a tensor is read
         self.noted: list[Tensor] = []
         self.cell: Any = [0]
         self.read_in_cell: list[bool] = []
@@ -102,6 +103,7 @@ class FakeTorch:
     def _read(self, tensor: Tensor, out: int) -> int:
         self.reads += 1
         self.read_in_cell.append(self.cell[0] == id(tensor))
+        self.meanwhile()
         if tensor.broken:
             return -1
         words = (ctypes.c_uint64 * 6).from_address(out)
@@ -145,6 +147,7 @@ class FakeTorch:
         """torch's functions on a cell, which holds the address of an object, or 0."""
         def load(cell: int, tensor: Tensor, convert: bool) -> bool:
             assert not convert
+            self.loads += 1
             word(cell).value = id(tensor)
             return True
 

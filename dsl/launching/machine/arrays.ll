@@ -46,6 +46,9 @@ define internal i1 @into_cell(ptr %known, ptr %object) alwaysinline #0 {
   %cell = call ptr @address(ptr %functions, i64 $K.cell)
   %load = call ptr @address(ptr %functions, i64 $K.load)
   %loaded = call zeroext i1 %load(ptr %cell, ptr %object, i1 zeroext false)
+  %inside = select i1 %loaded, ptr %object, ptr null
+  %held_at = getelementptr i8, ptr %functions, i64 $K.held
+  store ptr %inside, ptr %held_at
   ret i1 %loaded
 }
 
@@ -58,6 +61,8 @@ empty:
   %cell = call ptr @address(ptr %functions, i64 $K.cell)
   %assign = call ptr @address(ptr %functions, i64 $K.assign)
   %nothing = call ptr @address(ptr %functions, i64 $K.nothing)
+  %held_at = getelementptr i8, ptr %functions, i64 $K.held
+  store ptr null, ptr %held_at
   %status = call i32 %assign(ptr %nothing, ptr %cell)
   br label %end
 end:

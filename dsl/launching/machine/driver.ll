@@ -108,7 +108,8 @@ end:
   ret i1 true
 }
 
-; The same by torch's own conversion of the argument, into a cell. One that requires grad is Python's, to refuse it.
+; The same by torch's own conversion of the argument, into a cell, unless it has been there since the argument was read.
+; One that requires grad is Python's, to refuse it.
 define internal i1 @raised_in_cell(ptr %context, i64 %i) alwaysinline #0 {
 entry:
   %known = call ptr @part(ptr %context, i32 0)
@@ -116,6 +117,10 @@ entry:
   %functions = call ptr @address(ptr %known, i64 $L.cells)
   %cell = call ptr @address(ptr %functions, i64 $K.cell)
   %object = call ptr @output(ptr %known, ptr %given, i64 %i)
+  %inside = call ptr @address(ptr %functions, i64 $K.held)
+  %there = icmp eq ptr %inside, %object
+  br i1 %there, label %record, label %load
+load:
   %loaded = call i1 @into_cell(ptr %known, ptr %object)
   br i1 %loaded, label %record, label %end
 record:
@@ -134,7 +139,7 @@ count:
   call void %raise(ptr %cell)
   br label %end
 end:
-  %fine = phi i1 [false, %entry], [false, %ask], [true, %versions], [true, %count]
+  %fine = phi i1 [false, %load], [false, %ask], [true, %versions], [true, %count]
   ret i1 %fine
 }
 

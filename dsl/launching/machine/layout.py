@@ -20,8 +20,8 @@ ARGUMENT = ("kind", "object", "type", "value", "offset", "place", "format", "ext
 # Where a tensor of torch has its handle, and torch's functions on it (arguments/torch_handles.py).
 TORCH = ("offset", "dtype", "rank", "sizes", "strides", "place", "ordinal", "data", "is_neg", "is_inference",
          "autograd", "raise")
-# A cell for a tensor of torch, and torch's functions on it (arguments/torch_cells.py).
-CELLS = "load", "cell", "assign", "nothing", "is_inference", "autograd", "raise"
+# A cell for a tensor of torch, torch's functions on it (arguments/torch_cells.py), and the object that it is of.
+CELLS = "load", "cell", "assign", "nothing", "is_inference", "autograd", "raise", "held"
 
 # What a profile knows of a known launch: where it is recorded (0: nowhere), its number there, and how many ints must be
 # as they were: an offset, a mask and a value each, behind these words.

@@ -129,13 +129,33 @@ def test_the_cell(cuda: FakeCuda, torch: FakeTorch) -> None:
     x, y, z = (Tensor(a.pointer, (100,), (1,)) for a in three())
     taught(lambda: add[(7,)](x, y, z, 16))
     torch.read_in_cell.clear()
+    loads = torch.loads
     assert by_code(cuda, lambda: add[(7,)](x, y, z, 16)) and torch.read_in_cell == [False, False, True]
-    assert not torch.cell[0]
+    assert not torch.cell[0] and torch.loads == loads + 1, "it is in the cell until its version is raised"
     for out in (Tensor(z.pointer, (96,), (1,)), x):
         assert not by_code(cuda, lambda out=out: add[(7,)](x, y, out, 16)) and not torch.cell[0]
     with pytest.raises(TypeError):
         add[(7,)](x, y, z, 16, stream=types.SimpleNamespace(cuda_stream="7"))
     assert not torch.cell[0]
+
+
+@pytest.mark.parametrize("torch", ["cells"], indirect=True)
+def test_another_launch_takes_the_cell(cuda: FakeCuda, torch: FakeTorch) -> None:
+    """One that begins while the output of this one is read leaves the cell empty: the output goes into it again."""
+    add = make_add()
+    x, y, z = (Tensor(a.pointer, (100,), (1,)) for a in three())
+    other = Tensor(three()[2].pointer, (100,), (1,))
+    taught(lambda: add[(7,)](x, y, z, 16))
+    torch.noted.clear()
+
+    def meanwhile() -> None:
+        if torch.cell[0] == id(z):
+            torch.meanwhile = lambda: None
+            add[(7,)](x, y, other, 16)
+
+    torch.meanwhile = meanwhile
+    add[(7,)](x, y, z, 16)
+    assert torch.noted == [other, z] and not torch.cell[0]
 
 
 @pytest.mark.parametrize("torch", ["handles"], indirect=True)
