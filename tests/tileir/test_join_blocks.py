@@ -10,12 +10,17 @@ import numpy as np
 import pytest
 
 import tilewright as tw
+from tilewright.backend_ptx.abi import Lowered
+from tilewright.backend_ptx.compile import lower_kernel
+from tilewright.backend_ptx.simulator import simulate_lowered
 from tilewright.interp import compile_function
+from tilewright.launching.grid import make_grid
 from tilewright.launching.joining import joins_of
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Function
 from tilewright.tileir.ops.control import For
 from tilewright.tileir.passes.join_blocks import join_all, join_most
+from tilewright.tileir.plan import Switches
 from tilewright.tileir.verifier import verify
 
 ZERO = tw.PaddingMode.ZERO
@@ -94,6 +99,44 @@ def test_products(counts: tuple[int, ...]) -> None:
     function = joined(product, counts, a, b, c, 16, 8)
     compile_function(function).run((8 // counts[0], 8 // counts[1], 1), [a, b, c])
     np.testing.assert_array_equal(c, a.astype(np.float32) @ b.astype(np.float32))
+
+
+def simulated(kernel: Any, counts: tuple[int, ...], blocks: tuple[int, ...], *args: Any) -> Lowered:
+    """Run the code of joined blocks, as a launch has it, for the grid of the single ones; gives it."""
+    stages = kernel.lower(*args, target="sm_90a")
+    function = joined(kernel, counts, *args)
+    function.switches = Switches(loop_over_blocks=True, pack_blocks=True)
+    lowered = lower_kernel(function, stages.target)
+    grid = make_grid(blocks).joined(counts)
+    simulate_lowered(lowered, grid.size, stages.values, schedule="random", seed=1)
+    return lowered
+
+
+@pytest.mark.parametrize(("rows", "columns", "depth", "blocks", "looped"), [
+    (250, 112, 48, (2, 4), True),  # cut by two edges
+    (100, 61, 24, (2, 4), False),  # a joined block begins behind the last row; rows of b and c that TMA cannot bring
+    (64, 64, 16, (2, 2), True),  # of four blocks three are outside
+])
+def test_joined_products_in_the_simulator(
+    rows: int, columns: int, depth: int, blocks: tuple[int, int], looped: bool,
+) -> None:
+    a, b = random(rows, depth), random(depth, columns, seed=2)
+    c = np.zeros((rows, columns), np.float32)
+    made = simulated(product, (2, 2), blocks, a, b, c, 64, 64)
+    assert "wgmma" in made.llvm_text and made.looped is looped
+    np.testing.assert_array_equal(c, a.astype(np.float32) @ b.astype(np.float32))
+
+
+@pytest.mark.parametrize(("tokens", "blocks", "tn", "step"), [(200, 4, 64, 1), (70, 4, 64, 64)])
+def test_joined_attention_in_the_simulator(tokens: int, blocks: int, tn: int, step: int) -> None:
+    """The blocks end at different times, and the last rows and keys are outside."""
+    q, k, v = (random(tokens, 16, seed=seed) for seed in range(3))
+    wanted, found = (np.zeros((tokens, 16), np.float32) for _ in range(2))
+    args = 64, tn, step
+    compile_function(tile_ir(attention, q, k, v, wanted, *args)).run((blocks, 1, 1), [q, k, v, wanted])
+    made = simulated(attention, (2, 1), (blocks,), q, k, v, found, *args)
+    assert "wgmma" in made.llvm_text
+    np.testing.assert_allclose(found, wanted, rtol=1e-4)
 
 
 @pytest.mark.parametrize(("kernel", "tiles", "counts"), [
