@@ -199,20 +199,17 @@ def arg_reduction(ctx: Context, op: ops.ArgReduction | machine.ArgReduceBits) ->
 
     walk = _Walk(ctx, op, (op.axis,), (keep,), combine)
     if given is None and is_plain(walk.layout) and len(walk.registers) > 1:
-        own = _first_extremes(walk, op, index)
+        parts = _first_extremes(walk, op, index)
     else:
-        own = walk.over_registers((ctx[op.src], index), walk.registers)
-    walk.combine = combine
-    walk.define(walk.across_lanes(own)[-len(op.results):])
+        parts = walk.across_lanes(walk.over_registers((ctx[op.src], index), walk.registers))
+    walk.define(parts[-len(op.results):])
 
 
 def _first_extremes(walk: _Walk, op: Any, index: Val) -> Parts:
-    """The extremes of a thread's registers, and the smallest indices at which they are: few instructions for each
-    register, where values with their indices take ten. The register of the lowest number has the smallest index."""
+    """The extremes, and the smallest indices at which they are: few instructions for each register and lane, where
+    values with their indices take ten. The register of the lowest number has the smallest index."""
     b, source, dtype = walk.ctx.b, walk.ctx[op.src], op.src.type.dtype
-    walk.combine = combiner(ops.ReduceMax if op.largest else ops.ReduceMin)(
-        walk.ctx, dtype, {"propagate_nan": op.propagate_nan, "ftz": False})
-    values, = walk.over_registers((source,), walk.registers)
+    values, = _known_extremes(walk, op) or _extremes(walk, op)
     left = [bit for bit in range(log2(source.n)) if bit not in walk.registers]
     group = [sum((r >> bit & 1) << k for k, bit in enumerate(left)) for r in range(source.n)]
     same = b.shuffle(values, group)
@@ -224,7 +221,25 @@ def _first_extremes(walk: _Walk, op: Any, index: Val) -> Parts:
     if dtype.is_float and not op.propagate_nan:  # of NaNs alone the first
         first = b.shuffle(index, [group.index(k) for k in range(values.n)])
         indices = b.select(floats.isnan(b, values), first, indices)
-    return values, indices
+    return values, *walk.across_lanes((indices,))
+
+
+def _extremes(walk: _Walk, op: Any) -> Parts:
+    kind = ops.ReduceMax if op.largest else ops.ReduceMin
+    walk.combine = combiner(kind)(walk.ctx, op.src.type.dtype, {"propagate_nan": op.propagate_nan, "ftz": False})
+    return walk.across_lanes(walk.over_registers((walk.ctx[op.src],), walk.registers))
+
+
+def _known_extremes(walk: _Walk, op: Any) -> Parts | None:
+    """The same where the program has reduced the tile to them before, in this block."""
+    ctx, kind = walk.ctx, ops.ReduceMax if op.largest else ops.ReduceMin
+    for other in ctx.uses[op.src]:
+        wanted = isinstance(other, kind) and (other.axes, other.propagate_nan, other.ftz) == (
+            (op.axis,), op.propagate_nan, False)
+        if wanted and ctx.homes[other] is ctx.homes[op] and other.result in ctx and other.result.type.shape:
+            own = transform.reduce(partial_layout(walk.layout, walk.axes, walk.keep), walk.axes)
+            return (rearranged(ctx, ctx[other.result], ctx.layout(other.result), own),)
+    return None
 
 
 def _second_wins(b: Builder, dtype: DType, x: Parts, y: Parts, largest: bool, propagate_nan: bool) -> Val:

@@ -12,7 +12,7 @@ from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.ops.memory import Gather, Load
 from tilewright.tileir.ops.shape import Permute, Reshape
 
-Axes = list[int | None]
+Axes = list[tuple[int, ...]]  # of each axis, those of another tile that it is made of, row by row
 MOST_STEPS = 32  # most ops between an operand and the load whose array decides the dense axis
 
 
@@ -22,14 +22,14 @@ def is_moved_only(value: Value) -> bool:
 
 
 def source_of(value: Value) -> tuple[Value, list[Op]]:
-    """The value from which permutations and reshapes (of axes of length 1) make an operand, and these ops, last one
-    first.
+    """The value from which permutations and reshapes (of axes of length 1, or of rows of a load) make an operand, and
+    these ops, last one first.
 
     A cast of float32 to tfloat32 counts as one of them: TMA rounds while it copies.
     """
     passed: list[Op] = []
     op = value.op
-    while isinstance(op, Permute) or (isinstance(op, Reshape) and keeps_axes(op)) or is_tf32_cast(op):
+    while isinstance(op, Permute) or (isinstance(op, Reshape) and moves_axes(op)) or is_tf32_cast(op):
         assert isinstance(op, (Permute, Reshape, Cast))
         passed.append(op)
         value = op.src
@@ -45,7 +45,7 @@ def load_of(value: Value) -> tuple[Load | None, list[Op]]:
         op = value.op
         if op is None or len(path) == MOST_STEPS:
             return None, path
-        if not (isinstance(op, Permute) or op.elementwise or (isinstance(op, Reshape) and keeps_axes(op))):
+        if not (isinstance(op, Permute) or op.elementwise or (isinstance(op, Reshape) and moves_axes(op))):
             return None, path
         path.append(op)
         tiles = [v for v in op.operands if getattr(v.type, "shape", ()) and v.type.size == op.results[0].type.size]
@@ -69,27 +69,51 @@ def is_tf32_cast(op: Op | None) -> bool:
     return isinstance(op, Cast) and op.dtype is tfloat32 and op.src.type.dtype is float32
 
 
-def keeps_axes(op: Reshape) -> bool:
-    """Whether a reshape adds and drops axes of length 1 alone."""
-    return [n for n in op.shape if n > 1] == [n for n in op.src.type.shape if n > 1]
+def moves_axes(op: Reshape) -> bool:
+    """Whether a reshape adds and drops axes of length 1, or makes one axis of those along which a loaded tile has its
+    rows, whose elements are contiguous in memory: of two rows of 64 pixels with their channels 128, say."""
+    before, after = ([n for n in shape if n > 1] for shape in (op.src.type.shape, op.shape))
+    if before == after:
+        return True
+    load = op.src.op
+    while isinstance(load, Reshape) and moves_axes(load):
+        load = load.src.op
+    if not isinstance(load, Load) or load.array.type.strides[load.order[-1]] != 1 or load.shape[-1] == 1:
+        return False
+    return len(after) == 2 and after[-1] == before[-1] == load.shape[-1]
 
 
 def view_of(value: Value) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """(axes, shape) of a `shared_view` that shows what `source_of` finds as `value`."""
-    source, passed = source_of(value)
-    rank = len(source.type.shape)
-    axes: Axes = list(range(rank))
-    for op in reversed(passed):
-        axes = moved_axes(op, axes)
-    kept = [a for a in axes if a is not None]
+    made = axes_of(value)
+    kept = [a for axes in made for a in axes]
+    rank = len(source_of(value)[0].type.shape)
     return (*(a for a in range(rank) if a not in kept), *kept), tuple(value.type.shape)
 
 
+def axes_of(value: Value) -> Axes:
+    """The axes of what `source_of` finds, of which each axis of an operand is made."""
+    source, passed = source_of(value)
+    axes: Axes = [(a,) for a in range(len(source.type.shape))]
+    for op in reversed(passed):
+        axes = moved_axes(op, axes)
+    return axes
+
+
 def moved_axes(op: Op, axes: Axes) -> Axes:
-    """Of which axes those of an op's result are, if `axes` says that of its source. None: a new one of length 1."""
+    """Of which axes those of an op's result are made, if `axes` says that of its source. None of a new one of length
+    1."""
     if isinstance(op, Permute):
         return [axes[a] for a in op.axes]
     if not isinstance(op, Reshape):
         return axes
-    long = iter([a for a, n in zip(axes, op.src.type.shape, strict=True) if n > 1])
-    return [next(long) if n > 1 else None for n in op.shape]
+    long = iter([(a, n) for a, n in zip(axes, op.src.type.shape, strict=True) if n > 1])
+    out: Axes = []
+    for length in op.shape:
+        made: tuple[int, ...] = ()
+        size = 1
+        while size < length:
+            more, n = next(long)
+            made, size = made + more, size * n
+        out.append(made)
+    return out

@@ -12,7 +12,7 @@ from tilewright.backend_ptx.layouts.memory import tile_access
 from tilewright.backend_ptx.layouts.warpgroup import in_order_of_sums
 from tilewright.backend_ptx.ops.matmul import Product, left_outstanding
 from tilewright.backend_ptx.ops.warpgroup import Stage
-from tilewright.tileir.analysis.moved import MOST_STEPS, Axes, is_moved_only, load_of, moved_axes, view_of
+from tilewright.tileir.analysis.moved import MOST_STEPS, Axes, axes_of, is_moved_only, load_of, moved_axes
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.layout import Layout
@@ -24,14 +24,12 @@ from tilewright.tileir.types import SharedType
 def slot_of(stage: Stage, shape: tuple[int, ...]) -> Layout:
     """The shared layout of the tile that `source_of` finds, of this shape, of which the operand is a view."""
     wanted: Layout = stage.result.type.layout
-    axes, _ = view_of(stage.src)
-    long = [a for a in axes if shape[a] > 1]
     bases = []
     for basis in wanted.bases(OFFSET):
         place = [0] * len(shape)
-        parts = (part for part, n in zip(basis, wanted.shape, strict=True) if n > 1)
-        for axis, part in zip(long, parts, strict=True):
-            place[axis] = part
+        for axes, part in zip(axes_of(stage.src), basis, strict=True):
+            for axis in reversed(axes):
+                part, place[axis] = divmod(part, shape[axis])
         bases.append(place)
     return Layout({OFFSET: bases}, shape)
 
@@ -78,10 +76,11 @@ def dense_axis(value: Value) -> int | None:
     if load is None:
         return None
     access = tile_access(load.array.type, load.order, load.steps, load.shape)
-    axes: Axes = list(range(len(load.shape)))
+    axes: Axes = [(axis,) for axis in range(len(load.shape))]
     for op in reversed(path):
         axes = moved_axes(op, axes)
-    return axes.index(access.order[0]) if access.contiguous and access.order[0] in axes else None
+    dense = access.order[:1]
+    return axes.index(dense) if access.contiguous and dense in axes else None
 
 
 def _held_axis(value: Value) -> int | None:

@@ -32,6 +32,34 @@ def test_ties_and_nans(dtype: type, propagate_nan: bool) -> None:
 
 
 @tw.tile_kernel
+def both(x, least, where, propagate_nan: tw.Constant[bool]):
+    t = tw.load(x, (0, 0), (8, 256)) * 2
+    tw.store(least, 0, tw.min(t, axis=1, propagate_nan=propagate_nan))
+    tw.store(where, 0, tw.argmin(t, axis=1, propagate_nan=propagate_nan))
+
+
+@tw.tile_kernel
+def alone(x, where, propagate_nan: tw.Constant[bool]):
+    tw.store(where, 0, tw.argmin(tw.load(x, (0, 0), (8, 256)) * 2, axis=1, propagate_nan=propagate_nan))
+
+
+@pytest.mark.parametrize("propagate_nan", [False, True])
+def test_an_index_beside_its_extreme(propagate_nan: bool) -> None:
+    """The extreme is found once: the index is that of the first element which equals it."""
+    x = np.random.default_rng(2).integers(0, 7, (8, 256)).astype(np.float32)
+    x[1, 100:], x[2], x[3, 5], x[4], x[5, 9] = np.nan, np.nan, np.nan, np.inf, -np.inf
+    results = [(np.zeros(8, np.float32), np.full(8, -1, np.int32)) for _ in range(2)]
+    both.simulate((1,), x, *results[0], propagate_nan, target="sm_90a")
+    both.interpret((1,), x, *results[1], propagate_nan)
+    np.testing.assert_array_equal(results[0], results[1])
+    x, least, where = tw.spec("f32[8,256]"), tw.spec("f32[8]"), tw.spec("i32[8]")
+    texts = (both.ptx(x, least, where, propagate_nan, target="sm_90a"),
+             alone.ptx(x, where, propagate_nan, target="sm_90a"))
+    minima = {ptx.count("min.NaN.f32" if propagate_nan else "min.f32") for ptx in texts}
+    assert len(minima) == 1 and minima.pop() > 0
+
+
+@tw.tile_kernel
 def index_of_most(x, out, width: tw.Constant[int]):
     tw.store(out, (tw.bid(0),), tw.argmax(tw.load(x, (tw.bid(0), 0), (1, width)), axis=1))
 

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from support.simulator.edits import operand
 
 import tilewright as tw
@@ -27,6 +28,26 @@ def convolve(image, weight, out):
     tw.store(out, (y, q, 0), acc.astype(out.dtype).reshape((1, TILE, 32)))
 
 
+@tw.tile_kernel
+def patches(image, weight, out, across: tw.Constant[bool], tma: tw.Constant[bool]):
+    """The same for two rows of 32 pixels; `across`: as the transpose; without `tma`, threads copy."""
+    y, q = tw.bid(0), tw.bid(1)
+    n = 64 if across else 32
+    acc = tw.zeros((64, n), tw.float32)
+    for dy in range(3):
+        lower = image.slice(0, dy, image.shape[0])
+        for dx in range(3):
+            pixels = tw.load(lower.slice(1, dx, image.shape[1]), (y, q, 0), (2, 32, 16), allow_tma=tma)
+            pixels = pixels.reshape((64, 16))
+            features = tw.load(weight, (dy, dx, 0, 0), (1, 1, 16, n)).reshape((16, n))
+            if across:
+                acc = tw.mma(features.transpose(), pixels.transpose(), acc)
+            else:
+                acc = tw.mma(pixels, features, acc)
+    done = acc.transpose() if across else acc
+    tw.store(out, (y, q, 0), done.astype(out.dtype).reshape((2, 32, n)))
+
+
 def convolution() -> tuple[list[np.ndarray], np.ndarray]:
     rng = np.random.default_rng(5)
     image, weight = rng.standard_normal((3, 74, 16)), rng.standard_normal((3, 3, 16, 32))
@@ -43,6 +64,21 @@ def test_a_convolution_by_shifted_slices() -> None:
     assert {found for line in code.llvm_text.splitlines() if "cp.async.bulk.tensor" in line
             for found in re.findall(r"tensor\.(.d)", line)} == {"3d", "4d"}
     simulate_lowered(code, (1, 2, 1), convolve.lower(*args).values)
+    np.testing.assert_allclose(args[2], want, rtol=2e-2, atol=5e-2)
+
+
+@pytest.mark.parametrize(("across", "tma"), [(False, True), (True, True), (False, False)])
+def test_rows_of_a_patch_are_rows_of_an_operand(across: bool, tma: bool) -> None:
+    """Tensor cores read both rows from the slot that is filled, as A, and as B of the transpose."""
+    rng = np.random.default_rng(5)
+    n = 64 if across else 32
+    image, weight = (rng.standard_normal(shape).astype(np.float16) for shape in ((4, 42, 16), (3, 3, 16, n)))
+    args = image, weight, np.zeros((2, 42, n), np.float16), across, tma
+    code = patches.lower(*args, target="sm_90a").lowered
+    assert "ldmatrix" not in code.llvm_text and not (tma and "cp.async.cg" in code.llvm_text)
+    simulate_lowered(code, (1, 2, 1), patches.lower(*args).values)
+    padded = np.pad(image.astype(np.float64), ((0, 0), (0, 2), (0, 0)))
+    want = sum(padded[dy:dy + 2, dx:dx + 42] @ weight[dy, dx].astype(np.float64) for dy in range(3) for dx in range(3))
     np.testing.assert_allclose(args[2], want, rtol=2e-2, atol=5e-2)
 
 
