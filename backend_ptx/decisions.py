@@ -308,6 +308,7 @@ RANK_OF_TENSOR_MAPS = "a tile has {} axes, a tensor map 1 to {}"
 SHORT_ROWS = "rows of {} bytes, below {}"
 SMALL_TILE = "a tile of {} bytes, below {}"
 UNALIGNED_START = "its array is not known to start at a multiple of {} bytes"
+UNALIGNED_STEPS = "its tiles begin at multiples of {} bytes along rows, not of {}"
 UNALIGNED_STRIDE = "the stride of axis {} is not known to be a multiple of {} bytes"
 
 

@@ -115,6 +115,8 @@ def tma_refusal(array: ArrayType, shape: tuple[int, ...], steps: tuple[int, ...]
     size = array.dtype.bytes
     if shape[inner] * size < CHUNK_BYTES:
         return decisions.SHORT_ROWS.format(shape[inner] * size, CHUNK_BYTES)
+    if steps[inner] * size % CHUNK_BYTES:
+        return decisions.UNALIGNED_STEPS.format(steps[inner] * size, CHUNK_BYTES)
     if prod(shape) * size < DESTINATION_ALIGN:
         return decisions.SMALL_TILE.format(prod(shape) * size, DESTINATION_ALIGN)
     if array.align % CHUNK_BYTES:

@@ -106,6 +106,9 @@ class PlacedMap:
     def _elements(self, start: Sequence[int]) -> tuple[Array, Array]:
         """Addresses of the box's elements, innermost fastest, and which of them lie inside the array."""
         address, inside = np.full(1, self.base, np.int64), np.ones(1, bool)
+        begin = start[0] * self.map.array.itemsize
+        if begin % READ_GRAIN and start[0] < MOST:  # "illegal instruction", says an H200
+            raise SimError(f"a box of {self.name} begins at byte {begin} of a row, no multiple of {READ_GRAIN}")
         for (extent, stride, length), first in zip(self.map.dims, start, strict=True):
             index = np.int64(first) + np.arange(length, dtype=np.int64)
             ok = (index >= 0) & (index < extent)

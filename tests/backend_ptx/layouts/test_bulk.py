@@ -89,6 +89,8 @@ def test_what_is_refused() -> None:
     assert "int64" in str(refusal(array(index=int64)))
     assert "rows of 8 bytes" in str(refusal(array(), (64, 4)))
     assert "a tile of 64 bytes" in str(refusal(array(), (4, 8)))
+    assert "multiples of 6 bytes" in str(tma_refusal(array(), (64, 64), (64, 3), (0, 1)))
+    assert tma_refusal(array(), (64, 64), (3, 8), (0, 1)) is None
     six = ArrayType(float32, (None,) * 6, (*[4] * 5, 1), align=16, disjoint=True)
     assert "6 axes" in str(tma_refusal(six, (2,) * 6, (2,) * 6, tuple(range(6))))
 

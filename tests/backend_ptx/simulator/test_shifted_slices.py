@@ -10,7 +10,7 @@ import pytest
 from support.simulator.edits import operand
 
 import tilewright as tw
-from tilewright.backend_ptx.simulator import simulate_lowered
+from tilewright.backend_ptx.simulator import SimError, simulate_lowered
 
 TILE = 64
 
@@ -90,3 +90,35 @@ def test_a_slice_that_begins_elsewhere_is_seen() -> None:
     text = operand(code.llvm_text, "shared::cluster.global", 4, "add i32 OLD, 1", which=which)
     simulate_lowered(replace(code, llvm_text=text), (1, 2, 1), convolve.lower(*args).values)
     assert not np.allclose(args[2], want, rtol=2e-2, atol=5e-2)
+
+
+@tw.tile_kernel
+def windows(x, b, out, step: tw.Constant[int]):
+    """The sum of products of tiles that begin at multiples of `step` columns."""
+    view = x.tiled_view((64, 16), padding_mode=tw.PaddingMode.ZERO, traversal_steps=(64, step))
+    acc = tw.zeros((64, 32), tw.float32)
+    for k in range(3):
+        acc = tw.mma(view.load((0, k)), tw.load(b, (k, 0), (16, 32)), acc)
+    tw.store(out, (0, 0), acc)
+
+
+@pytest.mark.parametrize(("step", "tma"), [(8, True), (3, False)])
+def test_windows_begin_at_multiples_of_16_bytes_or_come_by_threads(step: int, tma: bool) -> None:
+    rng = np.random.default_rng(7)
+    x, b = (rng.standard_normal(shape).astype(np.float16) for shape in ((64, 48), (48, 32)))
+    args = x, b, np.zeros((64, 32), np.float32), step
+    code = windows.lower(*args, target="sm_90a").lowered
+    assert code.llvm_text.count("shared::cluster.global.mbarrier") == (2 if tma else 1)
+    simulate_lowered(code, (1, 1, 1), windows.lower(*args).values)
+    wide = x.astype(np.float64)
+    want = sum(wide[:, k * step:k * step + 16] @ b[16 * k:16 * k + 16].astype(np.float64) for k in range(3))
+    np.testing.assert_allclose(args[2], want, rtol=1e-3, atol=1e-3)
+
+
+def test_a_box_that_begins_between_16_bytes_is_seen() -> None:
+    rng = np.random.default_rng(7)
+    args = *(rng.standard_normal(n).astype(np.float16) for n in ((64, 48), (48, 32))), np.zeros((64, 32), np.float32), 8
+    code = windows.lower(*args, target="sm_90a").lowered
+    text = operand(code.llvm_text, "shared::cluster.global", 3, "add i32 OLD, 4")
+    with pytest.raises(SimError, match="no multiple of 16"):
+        simulate_lowered(replace(code, llvm_text=text), (1, 1, 1), windows.lower(*args).values)
