@@ -32,6 +32,11 @@ class Accesses(ABC):
     def whole(self) -> Val:
         """Whether none of this thread's accesses of `vector` elements is cut."""
 
+    def surely(self, known: Sequence[Val | None]) -> Val | None:
+        """Whether all accesses are made, but for elements that are known, if one comparison or a few say so for many;
+        None: not known so."""
+        return None
+
     @abstractmethod
     def groups(self, count: int) -> Sequence[Offsets]:
         """The place of every access of `count` elements."""
@@ -55,15 +60,18 @@ class Accesses(ABC):
         have been read before."""
         b, path = self.ctx.b, "ld.global" + PASSING * self.ref.type.passing + ".nc" * self.ref.read_only
 
-        def read(count: int, whole: bool) -> Val:
-            predicates = list(self.predicates(count, whole))
+        def read(count: int, whole: bool | None) -> Val:
+            predicates = [None] * len(self.groups(count)) if whole is None else list(self.predicates(count, whole))
             before = [[v for v in known[i * count:(i + 1) * count] if v is not None] for i in range(len(predicates))]
             return b.concat([
                 load(b, path, self.pointer(place), predicates[i], _part(b, padding, i, count))
                 if len(before[i]) < count else b.vector(before[i]) for i, place in enumerate(self.groups(count))])
 
         if not self.cuts_vectors:
-            return read(self.vector, False)
+            surely = self.surely(known)
+            return read(self.vector, False) if surely is None else _meeting(b, b.branch(
+                surely, lambda: _apart(b, read(self.vector, None)), lambda: _apart(b, read(self.vector, False)),
+                ("inside", "edge")), padding.elem)
 
         def read_edge() -> Val:
             ends = self.ends()
@@ -111,6 +119,16 @@ class Accesses(ABC):
             b.branch(self.whole(), lambda: write(self.vector, True), write_edge, ("whole", "edge"))
         else:
             write(self.vector, False)
+
+
+def _apart(b: Builder, value: Val) -> Val:
+    """Elements of 16 bits in registers of 32: packed in pairs they would be awaited where they are loaded."""
+    return b.cast("zext", b.bitcast(value, "i16"), "i32") if BITS[value.elem] == 16 else value
+
+
+def _meeting(b: Builder, arrivals: Sequence[tuple[Val, str]], elem: str) -> Val:
+    value = b.join(arrivals)
+    return b.bitcast(b.cast("trunc", value, "i16"), elem) if BITS[elem] == 16 else value
 
 
 def _cut(b: Builder, first: Sequence[Val], last: Sequence[Val]) -> list[Val]:

@@ -14,8 +14,9 @@ from tilewright.backend_ptx.lower.fragments import elem_of, lanes_of
 from tilewright.backend_ptx.lower.narrow import constant_bits
 from tilewright.backend_ptx.lower.registry import elementwise, lower
 from tilewright.backend_ptx.mathlib import emit
+from tilewright.tileir.analysis.float_ranges import float_range
 from tilewright.tileir.dtypes import DType, uint32, uint64
-from tilewright.tileir.enums import RoundingMode
+from tilewright.tileir.enums import Form, RoundingMode
 from tilewright.tileir.ops import arith as ops
 from tilewright.tileir.ops.convert import Cast
 
@@ -37,7 +38,19 @@ def product(ctx: Context, op: ops.Mul) -> None:
         partial(instruction("mul.wide.u32").emit1, b), *(b.cast("trunc", v, "i32") for v in operands)))
 
 
-@elementwise(ops.Add, ops.Sub, ops.Div, ops.Fma)
+@elementwise(ops.Div)
+def quotient(b: Builder, op: ops.Div, x: Val, y: Val) -> Val:
+    """Where its uses tolerate it, by the hardware's reciprocal; `div.full` scales divisors that it does not take."""
+    if op.form is not Form.RELATIVE:
+        return arithmetic(b, op, x, y)
+    low, high = float_range(op.rhs)
+    if low >= 2.0**-126 and high <= 2.0**126:
+        return emit(b, "quotient_normal", x, y)
+    return emit(b, "quotient_from_one", x, y) if low >= 1 else computed(
+        b, "div", op.lhs.type.dtype, RoundingMode.FULL, False, x, y)
+
+
+@elementwise(ops.Add, ops.Sub, ops.Fma)
 def arithmetic(b: Builder, op: ops.RoundedBinary | ops.Fma, *operands: Val) -> Val:
     return computed(b, op.opcode, op.result.type.dtype, op.rounding, op.ftz, *operands)
 

@@ -18,10 +18,14 @@ from tilewright.backend_ptx.lower.positions import owner
 from tilewright.backend_ptx.lower.registry import lower
 from tilewright.backend_ptx.ops.async_copy import AsyncGather
 from tilewright.tileir.analysis.accesses import ElementChecks, GatherWidths
+from tilewright.tileir.analysis.lane_steps import LaneSteps
 from tilewright.tileir.analysis.same_places import names_of_elements
 from tilewright.tileir.core import Value
 from tilewright.tileir.ops import memory as ops
 from tilewright.tileir.ops.atomics import Atomic
+
+MANY = 4
+"""Predicates, from which on a thread asks once whether all are true."""
 
 
 class Elements:
@@ -33,6 +37,7 @@ class Elements:
         self.op = op
         self.edges = ElementChecks(op, self.ref.type, ctx.facts)
         self.lanes = max(1, ctx.lanes(op.indices[0])) if op.indices else 1
+        self.steps = LaneSteps(ctx, op, ctx.layout(op.indices[0]) if self.lanes > 1 else None)
 
     def _index(self, index: Value, lanes: Sequence[int], elem: str) -> Val:
         """Some lanes of an index tile as integers of type `elem`."""
@@ -71,9 +76,13 @@ class Elements:
         return total
 
     def pointers(self, lanes: Sequence[int]) -> list[Val]:
-        """The addresses of some lanes."""
-        b, offsets = self.ctx.b, self.offsets(lanes)
-        return [b.gep(self.ref.pointer, resized(b, b.extract(offsets, i), True, "i64")) for i in range(len(lanes))]
+        """The addresses of some lanes: of those from which others lie so many bytes away, and these bytes."""
+        b, places = self.ctx.b, self.steps.places(self.ref.type, lanes)
+        bases = sorted({place.base for place in places})
+        offsets = self.offsets(bases)
+        found = {base: b.gep(self.ref.pointer, resized(b, b.extract(offsets, i), True, "i64"))
+                 for i, base in enumerate(bases)}
+        return [b.gep(found[place.base], place.bytes) for place in places]
 
 
 class GatherAccess(Elements, Accesses):
@@ -101,6 +110,23 @@ class GatherAccess(Elements, Accesses):
         others = (self.predicate([head + distance for head in self.heads]) for distance in self.cut)
         differ = any_of(b, (b.xor(self.chosen, other) for other in others if other is not None))
         return b.xor(any_of(b, [b.extract(differ, i) for i in range(differ.n)]), 1)
+
+    def surely(self, known: Sequence[Val | None]) -> Val | None:
+        """Whether this thread's accesses are all inside the array, as those at both ends are; None where that is not
+        known from few of them. Not of bytes, which would be packed, and awaited, where they are loaded."""
+        found: Val | None = None
+        heads = [head for head in self.heads if not known or None in known[head:head + self.vector]]
+        if self.chosen is None or self.cut or self.op.mask is not None or (
+                len(heads) < MANY or self.ref.type.dtype.bytes == 1):
+            return None
+        for axis, index in enumerate(self.op.indices):
+            if self.edges.checks(axis):
+                ends = self.steps.ends(axis, heads)
+                if ends is None:
+                    return None
+                inside = self._inside(axis, index, sorted(set(ends)))
+                found = both(self.ctx.b, found, self.ctx.b.reduced(inside, self.ctx.b.and_))
+        return found
 
     def groups(self, count: int) -> Sequence[Offsets]:
         """The number of the vector, and the distance from its head."""

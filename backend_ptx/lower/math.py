@@ -9,7 +9,7 @@ from tilewright.backend_ptx.lower import floats, integers
 from tilewright.backend_ptx.lower.directed import directed_operation
 from tilewright.backend_ptx.lower.registry import elementwise
 from tilewright.backend_ptx.mathlib import emit
-from tilewright.tileir.enums import Form
+from tilewright.tileir.enums import Form, RoundingMode
 from tilewright.tileir.ops import math as ops
 
 # The library has short forms by names that end in these.
@@ -73,7 +73,8 @@ def bit_count(b: Builder, op: ops.BitCount, x: Val) -> Val:
 
 @elementwise(ops.Sqrt)
 def sqrt(b: Builder, op: ops.Sqrt, x: Val) -> Val:
-    return directed_operation(b, "sqrt", op.rounding, op.ftz, x)
+    rounding = RoundingMode.APPROX if op.form is Form.RELATIVE else op.rounding
+    return directed_operation(b, "sqrt", rounding, op.ftz, x)
 
 
 @elementwise(

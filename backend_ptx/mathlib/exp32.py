@@ -21,6 +21,16 @@ def rcp(x: Vec) -> Vec:
     return x.lanewise("llvm.nvvm.rcp.approx.ftz.f")
 
 
+def quotient_normal(x: Vec, y: Vec) -> Vec:
+    """x / y within 3 ulp, for divisors within 2**-126 to 2**126, whose reciprocals are not flushed."""
+    return x * rcp(y)
+
+
+def quotient_from_one(x: Vec, y: Vec) -> Vec:
+    """x / y within 3 ulp, for divisors from 1 on: where a quarter of x is rounded, the quotient is subnormal, too."""
+    return (x * 0.25) * rcp(y * 0.25)
+
+
 def exp_parts(x: Vec, span: float) -> tuple[Vec, Vec]:
     """(m, j): exp(x) = m * 2**(j - 127), where j stands in the low bits of an integer, 1 <= j <= 1 + span.
 

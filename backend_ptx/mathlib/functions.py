@@ -25,11 +25,13 @@ def _hardware(name: str) -> Formula:
 FULL32: Final[dict[str, Formula]] = {
     "exp": exp32.exp, "exp2": exp32.exp2, "log": log.log_32, "log2": log.log2_32,
     "exp_relative": exp32.exp_relative, "exp_flushed": exp32.exp_approx, "exp2_flushed": exp32.ex2,
+    "quotient_normal": exp32.quotient_normal, "quotient_from_one": exp32.quotient_from_one,
     "rsqrt": _hardware("llvm.nvvm.rsqrt.approx.f"),  # within 2 ulp, subnormals included
     **TRIG32.functions(), "pow": POW32.pow, "atan2": partial(atan2, coefficients=ATAN32, pi=PI32),
     "sinh": hyperbolic.sinh32, "cosh": hyperbolic.cosh32, "tanh": hyperbolic.tanh32,
     **inverse_trig.functions(inverse_trig.ASIN32, ATAN32, PI32), **hyperbolic.inverses(near_one.log1p_32),
     "log1p": near_one.log1p_32, "expm1": near_one.expm1_32, "sigmoid": hyperbolic.sigmoid_32,
+    "sigmoid_relative": hyperbolic.sigmoid_relative, "sigmoid_flushed": hyperbolic.sigmoid_flushed,
     "erf": erf.erf_32, "erfc": erf.erfc_32}
 # What needs less care where the result is rounded to 11 or 8 bits: half has no argument that needs the long reduction,
 # and no result that is subnormal in float32.

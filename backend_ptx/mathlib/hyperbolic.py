@@ -76,6 +76,17 @@ def sigmoid_32(x: Vec) -> Vec:
     return where(x.lt(0.0), power, 1.0) * inverse
 
 
+def sigmoid_relative(x: Vec) -> Vec:
+    """The same in 9 instructions, within 64 ulp as the exponential is."""
+    power = exp32.exp_relative(-abs(x))
+    return where(x.lt(0.0), power, 1.0) * exp32.rcp(power + 1.0)
+
+
+def sigmoid_flushed(x: Vec) -> Vec:
+    """1 / (1 + exp(-x)) in 4 instructions: zero where the exponential is above 2**126, or infinite."""
+    return exp32.rcp(exp32.exp_approx(-x) + 1.0)
+
+
 def sigmoid_64(x: Vec) -> Vec:
     """The same in float64."""
     power = exp64.exp(-abs(x))

@@ -11,10 +11,11 @@ from tilewright.tileir.enums import Form
 from tilewright.tileir.ops.arith import Constant, Div
 from tilewright.tileir.ops.arrays import Extent, Stride
 from tilewright.tileir.ops.control import Return
-from tilewright.tileir.ops.math import Exp, Exp2
+from tilewright.tileir.ops.math import Exp, Exp2, Sigmoid, Sqrt
 from tilewright.tileir.ops.memory import Store
 from tilewright.tileir.passes.multiply_by_reciprocals import why_multiply
 from tilewright.tileir.passes.shorten_exponentials import shorten_exponentials
+from tilewright.tileir.passes.shorten_quotients import shorten_quotients
 from tilewright.tileir.plan import NO_ALIASES
 
 
@@ -58,8 +59,9 @@ def _settle_forms(function: Function) -> None:
     be those of the launches one by one."""
     unit = Unit(function)
     shorten_exponentials(unit)
+    shorten_quotients(unit)
     for op in function.walk():
-        if isinstance(op, (Exp, Exp2, Div)) and op.form is Form.USES:
+        if isinstance(op, (Exp, Exp2, Div, Sigmoid, Sqrt)) and op.form is Form.USES:
             multiplied = isinstance(op, Div) and why_multiply(unit, op)
             op.form = Form.RELATIVE if multiplied else Form.ACCURATE
 

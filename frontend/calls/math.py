@@ -45,7 +45,7 @@ def unary(t: Translator, name: str, x: Val, **options: Any) -> Val:
     fields = {k: v for k, v in options.items() if v is not None}
     if fields:
         check_rounding(name, name, dtype, options)
-        if "form" in op.fields and options.get("rounding") is RoundingMode.FULL:
+        if "form" in op.fields and options.get("rounding") not in (None, RoundingMode.APPROX):
             fields["form"] = Form.ACCURATE
     if constant is not None and dtype is not float8_e8m0fnu:
         computed = dtype if dtype.arithmetic else float32

@@ -63,6 +63,9 @@ KERNELS: dict[str, Kernel] = {
     "masked_blocks": Kernel((1,), lambda r: [_floats(r, 16, 300), np.zeros(16, np.float32), 300]),
     "taps": Kernel((2,), lambda r: [
         r.integers(-9, 9, (100, 130)).astype(np.float32), np.zeros((128, 64), np.float32), 3]),
+    "silu": Kernel((2,), lambda r: [_floats(r, 2, 256), np.zeros((2, 256), ml_dtypes.bfloat16)], tolerance=2.0**-7),
+    "short_filter": Kernel((2,), lambda r: [
+        r.integers(-9, 9, 500).astype(np.float32), np.zeros(500, np.float32)]),
     "two_limits": Kernel((4,), lambda r: [
         r.integers(-9, 9, (256, 252)).astype(np.float32), np.zeros(256, np.float32)]),
     "powers": Kernel((2,), lambda r: [

@@ -19,6 +19,8 @@ class Shown(NamedTuple):
 SHOWN = {
     "shorten_exponentials": Shown("shares", ctas=2),
     "multiply_by_reciprocals": Shown("shares", ctas=2),
+    "shorten_quotients": Shown("silu", ctas=2),
+    "unroll_loops": Shown("short_filter"),
     "scale_operands": Shown("block_scaled"),
     "count_before_adding": Shown("counted_bytes"),
     "widen_reductions": Shown("reduce_axes"),

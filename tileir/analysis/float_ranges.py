@@ -40,6 +40,8 @@ class FloatRange(NamedTuple):
 
 
 ANY = FloatRange()
+ROUNDED_UP = 1.0 + 2.0**-20
+"""No sum of narrower numbers than float64 is rounded to more than this times its greatest value."""
 NOT_NEGATIVE = FloatRange(0.0)
 
 _Known = Callable[[Value], FloatRange]
@@ -83,6 +85,12 @@ def _power(op: functions.Exp | functions.Exp2, of: _Known) -> FloatRange:
     return FloatRange(0.0, 1.0) if of(op.src).high <= 0 else NOT_NEGATIVE
 
 
+@_RULES.register(functions.Neg)
+def _negated(op: functions.Neg, of: _Known) -> FloatRange:
+    low, high = of(op.src)
+    return FloatRange(-high, -low)
+
+
 @_RULES.register(functions.Abs)
 def _magnitude(op: functions.Abs, of: _Known) -> FloatRange:
     return FloatRange(0.0, of(op.src).magnitude)
@@ -96,9 +104,8 @@ def _share(op: functions.Sigmoid, of: _Known) -> FloatRange:
 @_RULES.register(arith.Add)
 def _sum(op: arith.Add, of: _Known) -> FloatRange:
     one, other = of(op.lhs), of(op.rhs)
-    if not (one.positive and other.positive):
-        return ANY
-    return FloatRange(max(one.low, other.low))
+    high = (one.high + other.high) * ROUNDED_UP if one.high + other.high >= 0 else math.inf
+    return FloatRange(max(one.low, other.low) if one.positive and other.positive else -math.inf, high)
 
 
 @_RULES.register(arith.Sub)

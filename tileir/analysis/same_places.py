@@ -49,7 +49,7 @@ class IndexForms(Forms):
         if isinstance(op, Broadcast | Permute | Reshape) or not value.type.shape:
             return super().of(value)
         forms = [self.of(v) for v in op.operands] if op is not None and op.elementwise else []
-        form = None if any(map(_is_function, forms)) else super().of(value)
+        form = None if any(map(is_function, forms)) else super().of(value)
         return self._function(op, forms) if form is None and forms else form
 
     def _function(self, op: Op, forms: list[Linear | None]) -> Linear | None:
@@ -96,7 +96,7 @@ def _function_of(terms: Terms) -> _Function | None:
     return next((term for term in unknowns if isinstance(term, _Function)), None)
 
 
-def _is_function(form: Linear | None) -> bool:
+def is_function(form: Linear | None) -> bool:
     return form is not None and _function_of(form.terms) is not None
 
 

@@ -89,10 +89,11 @@ class Log2(FloatUnary, opcode="log2", on_number=math.log2):
 
 
 class Sqrt(FloatUnary, opcode="sqrt", on_number=math.sqrt):
-    """Square root; `rounding` RN RZ RM RP, or APPROX (float32)."""
+    """Square root; `rounding` RN RZ RM RP, or APPROX (float32). `form` is not FLUSHED."""
 
     rounding: RoundingMode = attribute(default=RoundingMode.RN, enum=RoundingMode)
     ftz: bool = attribute(default=False)
+    form: Form = attribute(default=Form.USES, enum=Form)
 
 
 class Rsqrt(FloatUnary, opcode="rsqrt", on_number=lambda x: 1.0 / math.sqrt(x)):
@@ -169,6 +170,8 @@ class Erfc(FloatUnary, opcode="erfc", on_number=math.erfc):
 
 class Sigmoid(FloatUnary, opcode="sigmoid", on_number=sigmoid):
     """Logistic function 1 / (1 + e ** -src)."""
+
+    form: Form = attribute(default=Form.USES, enum=Form)
 
 
 class Integral(FloatUnary, converts=False):

@@ -98,7 +98,7 @@ def test_function(name: str) -> None:
     check(got, reference(name, x), bound, (x,))
 
 
-@pytest.mark.parametrize("name", ["exp_relative", "exp_flushed", "exp2_flushed"])
+@pytest.mark.parametrize("name", ["exp_relative", "exp_flushed", "exp2_flushed", "sigmoid_relative", "sigmoid_flushed"])
 def test_short_forms(name: str) -> None:
     """Within 64 ulp, and those that flush zero below 2**-126."""
     x = samples()
@@ -109,6 +109,18 @@ def test_short_forms(name: str) -> None:
         assert not got[exact < 2.0**-126].any()
         exact[exact < 2.0**-126] = 0
     check(got, exact, 64, (x,))
+
+
+@pytest.mark.parametrize(("name", "least", "most", "bound"), [
+    ("quotient_normal", 2.0**-126, 2.0**126, 3), ("quotient_from_one", 1.0, math.inf, 3)])
+def test_short_quotients(name: str, least: float, most: float, bound: int) -> None:
+    """Of all dividends, by divisors that are in their range; NaN lies in each."""
+    x, y = pairs()
+    inside = (y >= least) & (y <= most) | np.isnan(y)
+    x, y = x[inside], y[inside]
+    with approximations_off(1):
+        got = run(name, x, y)
+    check(got, reference("truediv", x, y), bound, (x, y))
 
 
 @pytest.mark.parametrize("name", PAIRS)
