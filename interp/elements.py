@@ -122,6 +122,8 @@ class ElementRegion(Region):
         first, stride = int(along[0]), ref.strides[-1]
         if first < 0 or first + length > ref.extents[-1] or not (along[1:] - along[:-1] == 1).all():
             return None
+        if int(along[-1]) - first != length - 1:  # narrow integers wrap, as do the differences
+            return None
         picked = [i[..., 0] if i.ndim else i for i in others]
         if not all(_within(i, n) for i, n in zip(picked, ref.extents, strict=False)):
             return None

@@ -55,7 +55,7 @@ def two_ways(x, out, shift: int):
 
 @pytest.mark.parametrize(("kernel", "more"), [
     (shifted, False), (shifted, True), (reversed_, False), (reversed_, True), (unsigned, False), (unsigned, True),
-    (two_ways, False), (two_ways, True), (narrow, False)], ids=lambda p: getattr(p, "__name__", str(p)))
+    (two_ways, False), (two_ways, True), (narrow, False), (narrow, True)], ids=lambda p: getattr(p, "__name__", str(p)))
 def test_lanes(kernel: Any, more: bool) -> None:
     """Of arrays with many axes nobody knows that offsets fit 32 bits."""
     shape = (30, 50) if kernel is two_ways else (1500,)
