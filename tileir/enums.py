@@ -82,15 +82,19 @@ class MemoryScope(enum.Enum):
 
 
 class Form(enum.Enum):
-    """How a GPU computes an exponential, or a quotient, of float32. Interpreters compute all forms alike.
+    """How a GPU computes a function or quotient of float32. Interpreters compute all forms alike.
 
     - `USES`: as its uses tolerate (`tileir/analysis/tolerances.py`): the default
     - `ACCURATE`: within 2 ulp, whatever they tolerate
     - `RELATIVE`: within 64 ulp
     - `FLUSHED`: within 64 ulp, and zero below 2**-126
+    - `BESIDE_ONE`: an error function so near that a sum or difference of one and it is within 128 ulp, or 2**-22
+    - `WEIGHT`: so, and a sum with one that is only multiplied by numbers of its operand's sign
     """
 
     USES = "uses"
     ACCURATE = "accurate"
     RELATIVE = "relative"
     FLUSHED = "flushed"
+    BESIDE_ONE = "beside_one"
+    WEIGHT = "weight"

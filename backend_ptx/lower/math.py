@@ -13,7 +13,9 @@ from tilewright.tileir.enums import Form, RoundingMode
 from tilewright.tileir.ops import math as ops
 
 # The library has short forms by names that end in these.
-_FORMS: dict[object, str] = {Form.RELATIVE: "_relative", Form.FLUSHED: "_flushed"}
+_FORMS: dict[object, str] = {
+    Form.RELATIVE: "_relative", Form.FLUSHED: "_flushed", Form.BESIDE_ONE: "_beside_one",
+    Form.WEIGHT: "_beside_one"}
 
 
 @elementwise(ops.Neg)

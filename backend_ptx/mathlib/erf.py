@@ -23,6 +23,8 @@ ERF32 = (0.12837908, -0.3761189, 0.112731546, -0.026336063, 0.0041306)
 # erf(x) = 1 - 2**RISE32(x) on 0.77 <= x. Beyond 3.9 the power is too small to count; RISE32 falls for ever, so that no
 # argument needs a bound.
 RISE32 = (-0.0016108837, -1.620211, -0.93282586, -0.13571763, 0.023951752, -0.0020035168)
+# erfc(a) = 2**(a * FALL32(a)) on 0 <= a, within 2**-17 of it or 2**-23, whichever is more; it falls for ever, too.
+FALL32 = (-1.6276258, -0.91995436, -0.14624356, 0.028023256, -0.0026023974)
 # (1 + 2*a) * exp(a*a) * erfc(a) = 1 + TAIL32(q), q = (a - 2) / (a + 2), on 0 <= a <= 11 (the form is Shepherd's and
 # Laframboise's, Mathematics of Computation 36, 1981).
 TAIL32 = (0.2769784, -0.09276395, -0.16603176, 0.16405532, -0.054200906, -0.008059804, 0.008619431, 0.0013092079,
@@ -37,6 +39,13 @@ def erf_32(x: Vec) -> Vec:
     # + 0.0 keeps the sign of -0.
     near = fma(polynomial(x * x, ERF32), x, x)
     return where(a.gt(0.77), large.copysign(x), near)
+
+
+def erf_beside_one(x: Vec) -> Vec:
+    """The error function in 8 instructions, for 1 + erf(x): this sum is within 104 ulp, or 3.4 * 2**-24 where it is
+    small, as near -1 it is by `erf_32` (2.8 * 2**-24). Zero and infinities are exact."""
+    a = abs(x)
+    return (1.0 - exp32.ex2(polynomial(a, FALL32) * a)).copysign(x)
 
 
 def erfc_32(x: Vec) -> Vec:

@@ -32,7 +32,7 @@ FULL32: Final[dict[str, Formula]] = {
     **inverse_trig.functions(inverse_trig.ASIN32, ATAN32, PI32), **hyperbolic.inverses(near_one.log1p_32),
     "log1p": near_one.log1p_32, "expm1": near_one.expm1_32, "sigmoid": hyperbolic.sigmoid_32,
     "sigmoid_relative": hyperbolic.sigmoid_relative, "sigmoid_flushed": hyperbolic.sigmoid_flushed,
-    "erf": erf.erf_32, "erfc": erf.erfc_32}
+    "erf": erf.erf_32, "erf_beside_one": erf.erf_beside_one, "erfc": erf.erfc_32}
 # What needs less care where the result is rounded to 11 or 8 bits: half has no argument that needs the long reduction,
 # and no result that is subnormal in float32.
 NARROW: Final[dict[str, dict[str, Formula]]] = {

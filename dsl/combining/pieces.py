@@ -11,10 +11,10 @@ from tilewright.tileir.enums import Form
 from tilewright.tileir.ops.arith import Constant, Div
 from tilewright.tileir.ops.arrays import Extent, Stride
 from tilewright.tileir.ops.control import Return
-from tilewright.tileir.ops.math import Exp, Exp2, Sigmoid, Sqrt
+from tilewright.tileir.ops.math import Erf, Exp, Exp2, Sigmoid, Sqrt
 from tilewright.tileir.ops.memory import Store
 from tilewright.tileir.passes.multiply_by_reciprocals import why_multiply
-from tilewright.tileir.passes.shorten_exponentials import shorten_exponentials
+from tilewright.tileir.passes.shorten_exponentials import choose_forms
 from tilewright.tileir.passes.shorten_quotients import shorten_quotients
 from tilewright.tileir.plan import NO_ALIASES
 
@@ -58,10 +58,10 @@ def _settle_forms(function: Function) -> None:
     """What is computed as its uses tolerate: by the uses in this launch. What it stores may vanish, and the bits shall
     be those of the launches one by one."""
     unit = Unit(function)
-    shorten_exponentials(unit)
+    choose_forms(unit)
     shorten_quotients(unit)
     for op in function.walk():
-        if isinstance(op, (Exp, Exp2, Div, Sigmoid, Sqrt)) and op.form is Form.USES:
+        if isinstance(op, (Erf, Exp, Exp2, Div, Sigmoid, Sqrt)) and op.form is Form.USES:
             multiplied = isinstance(op, Div) and why_multiply(unit, op)
             op.form = Form.RELATIVE if multiplied else Form.ACCURATE
 

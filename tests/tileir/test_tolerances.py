@@ -1,4 +1,5 @@
-"""Which exponentials are short: those whose uses round them to few bits or sum them, and none that a use shows."""
+"""Which exponentials and error functions are short: those whose uses round them to few bits or sum them, and none that
+a use shows."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from tilewright.tileir.analysis.float_ranges import float_range
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Function
 from tilewright.tileir.enums import Form
-from tilewright.tileir.ops.math import Exp, Exp2
+from tilewright.tileir.ops.arith import Fma
+from tilewright.tileir.ops.math import Abs, Erf, Exp, Exp2
 from tilewright.tileir.parser import parse
 from tilewright.tileir.passes.shorten_exponentials import shorten_exponentials
 
@@ -110,6 +112,16 @@ CASES: dict[str, tuple[Callable[[Any], Any], list[str]]] = {
     "cut": (lambda t: tw.astype(tw.exp(t), half, rounding_mode=RZ), ["uses"]),
     "added to what a loop carries": (carried_sum, ["uses"]),  # which may be negative, for all that ranges know
     "multiplied up": (carried_product, ["uses"]),
+    # error functions: beside one alone, as near -1 a sum with one has their absolute error
+    "gelu": (lambda t: (0.5 * t * (1.0 + tw.erf(t * 0.7071))).astype(tw.bfloat16), ["weight"]),
+    "gelu, a half inside": (lambda t: (t * (0.5 * tw.erf(t) + 0.5)).astype(half), ["weight"]),
+    "one less erf": (lambda t: (1.0 - tw.erf(t)).astype(half), ["beside_one"]),
+    "erf rounded": (lambda t: tw.erf(t).astype(half), ["uses"]),
+    "erf beside a half": (lambda t: (0.5 + tw.erf(t)).astype(half), ["uses"]),
+    "erf times two beside one": (lambda t: (tw.erf(t) * 2.0 + 1.0).astype(half), ["uses"]),
+    "gelu of float32": (lambda t: 0.5 * t * (1.0 + tw.erf(t)), ["uses"]),
+    "gelu and its erf": (lambda t: (1.0 + tw.erf(t)).astype(half) + tw.erf(t).astype(half), ["uses"]),
+    "squared": (lambda t: ((1.0 + tw.erf(t)) * (1.0 + tw.erf(t))).astype(half), ["beside_one"]),
     # what the user has said
     "accurate": (lambda t: tw.exp(t, rounding_mode=FULL).astype(half), ["accurate"]),
     "approximate": (lambda t: tw.exp(t, rounding_mode=APPROX).astype(half), ["uses"]),
@@ -118,20 +130,25 @@ CASES: dict[str, tuple[Callable[[Any], Any], list[str]]] = {
 }
 
 
-def shortened(function: Callable[[Any], Any], mode: str = "default") -> Function:
-    """The kernel that stores what a function makes of a tile, after the pass."""
+def stored(function: Callable[[Any], Any], mode: str = "default") -> Any:
+    """The kernel that stores what a function makes of a tile."""
 
     @tw.tile_kernel(math=mode)
     def kernel(x, out):
         tw.store(out, 0, tw.reshape(function(tw.load(x, (0, 0), (2, N))), (-1,)))
 
-    f = parse(kernel.ir(np.zeros((2, N), np.float32), np.zeros(2 * N, np.float32)))
+    return kernel
+
+
+def shortened(function: Callable[[Any], Any], mode: str = "default") -> Function:
+    """That kernel, after the pass."""
+    f = parse(stored(function, mode).ir(np.zeros((2, N), np.float32), np.zeros(2 * N, np.float32)))
     shorten_exponentials(Unit(f))
     return f
 
 
 def forms(f: Function) -> list[str]:
-    return [op.form.value for op in f.walk() if isinstance(op, (Exp, Exp2))]
+    return [op.form.value for op in f.walk() if isinstance(op, (Erf, Exp, Exp2))]
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -158,3 +175,56 @@ def test_ranges() -> None:
     assert found == {"sub": (-math.inf, 0), "exp": (0, 1), "reduce_sum": (1, math.inf), "div": (0, 1)}
     other = shortened(lambda t: tw.exp(t - maximum(t * 2.0)))
     assert [float_range(op.results[0]).high for op in other.walk() if op.opcode in ("sub", "exp")] == [math.inf] * 2
+
+
+def weighted(f: Function) -> list[Fma]:
+    """The sums that took the place of products with one and an error function."""
+    found = [(op, op.b.op) for op in f.walk() if isinstance(op, Fma)]
+    return [op for op, erf in found if isinstance(erf, Erf) and isinstance(erf.src.op, Abs)]
+
+
+def clipped(t):
+    return (tw.maximum(t, 0.0) * (1.0 + tw.erf(t))).astype(half)
+
+
+@pytest.mark.parametrize(("function", "want"), [
+    (CASES["gelu"][0], 1), (CASES["gelu, a half inside"][0], 1),
+    (lambda t: (t * 0.5 * (tw.erf(t / 2.0**0.5) + 1.0)).astype(half), 1),
+    (lambda t: (CASES["gelu"][0](CASES["gelu"][0](t).astype(wide))), 2),
+    (lambda t: (-t * (1.0 + tw.erf(t))).astype(half), 0), (lambda t: (t * (1.0 - tw.erf(t))).astype(half), 0),
+    (lambda t: (t * (0.5 * tw.erf(t) + 0.75)).astype(half), 0), (clipped, 0), (CASES["squared"][0], 0),
+    (CASES["gelu of float32"][0], 0),
+], ids=range(10))
+def test_products_with_one_and_an_error_function(function: Callable[[Any], Any], want: int) -> None:
+    """They are sums where both factors have the same sign, and what they were made of is gone."""
+    f = shortened(function)
+    assert len(weighted(f)) == want
+    assert len([op for op in f.walk() if isinstance(op, Erf)]) >= want
+    x = np.concatenate([np.linspace(-7, 7, 2 * N - 4), [0, np.inf, np.nan, -1e30]]).astype(np.float32).reshape(2, N)
+    got, plain = np.zeros(2 * N, np.float32), np.zeros(2 * N, np.float32)
+    tw.kernel_from_ir(f)[1](x, got)
+    stored(function)[1](x, plain)
+    np.testing.assert_allclose(got, plain, rtol=2**-9, atol=2**-20)
+
+
+def test_fused_launches_keep_the_products_of_their_own() -> None:
+    """Two arguments become one value there, whose sign the error function's has."""
+
+    @tw.tile_kernel
+    def weigh(x, y, out):
+        a, b = (tw.load(v, tw.bid(0), N) for v in (x, y))
+        tw.store(out, tw.bid(0), (a * (1.0 + tw.erf(b))).astype(out.dtype))
+
+    @tw.tile_kernel
+    def double(x, out):
+        tw.store(out, tw.bid(0), tw.load(x, tw.bid(0), N) * 2.0)
+
+    x, out = np.zeros(4 * N, np.float32), np.zeros(4 * N, np.float16)
+    with tw.fuse() as g:
+        between = g.empty(4 * N, np.float32)
+        double[(4,)](x, between)
+        weigh[(4,)](between, between, out)
+    [launch] = g.launches
+    f = parse(launch.kernel.ir(*launch.args))
+    shorten_exponentials(Unit(f))
+    assert forms(f) == ["beside_one"] and not weighted(f)

@@ -62,10 +62,12 @@ _Rule = Callable[[Any, _Errors, Unit], "Use | None"]
 _RULES: RuleTable[_Rule] = RuleTable("tolerance of errors")
 
 
-def tolerated(value: Value, flushed: bool, unit: Unit, uncertain: bool = False) -> list[str] | None:
-    """Why all uses of a float32 value tolerate the errors; None: one does not."""
+def tolerated(
+    value: Value, flushed: bool, unit: Unit, uncertain: bool = False, power: int = 1,
+) -> list[str] | None:
+    """Why all uses of a float32 value tolerate the errors, `power` times the relative ones; None: one does not."""
     reasons: dict[str, None] = {}
-    work, seen = [_Errors(value, flushed, False, uncertain)], set[_Errors]()
+    work, seen = [_Errors(value, flushed, False, uncertain, power=power)], set[_Errors]()
     while work:
         errors = work.pop()
         if errors in seen:

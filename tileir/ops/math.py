@@ -163,6 +163,8 @@ class Expm1(FloatUnary, opcode="expm1", on_number=math.expm1):
 class Erf(FloatUnary, opcode="erf", on_number=math.erf):
     """Error function: 2 / sqrt(pi) times the integral of e ** -t**2 from 0 to src."""
 
+    form: Form = attribute(default=Form.USES, enum=Form)
+
 
 class Erfc(FloatUnary, opcode="erfc", on_number=math.erfc):
     """1 - erf(src), accurate where erf(src) is near 1."""

@@ -123,6 +123,21 @@ def test_short_quotients(name: str, least: float, most: float, bound: int) -> No
     check(got, reference("truediv", x, y), bound, (x, y))
 
 
+def test_error_function_beside_one() -> None:
+    """Sums and differences of one and it: within 128 ulp or 2**-22; zeros and infinities are exact, NaN stays."""
+    x = samples()
+    x = x[~np.isnan(x)]
+    with approximations_off(2):
+        got, undefined = run("erf_beside_one", x), run("erf_beside_one", np.array([np.nan], np.float32))
+    for sign in (1, -1):
+        want = reference("erfc", -sign * x).astype(np.float64)
+        error = np.abs(1 + sign * got.astype(np.float64) - want)
+        assert (error <= np.maximum(2.0**-16 * want, 2.0**-22)).all()
+    exact = np.isinf(x) | (x == 0)
+    np.testing.assert_array_equal(got[exact], reference("erf", x[exact]))
+    assert (np.signbit(got) == np.signbit(x)).all() and np.isnan(undefined).all()
+
+
 @pytest.mark.parametrize("name", PAIRS)
 def test_pairs(name: str) -> None:
     x, y = pairs()
