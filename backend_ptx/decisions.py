@@ -269,6 +269,9 @@ def early_mmas(carried: int) -> Decision:
     return Decision("mmas", f"started early{kept}", "what does not need their results runs meanwhile")
 
 
+STEPWISE_MMAS = Decision("mmas", "started part by part", "parts of the last iteration run while words of A are written")
+
+
 PING_PONG = Decision("ping_pong", "two warpgroups alternate", "one multiplies while the other computes")
 
 

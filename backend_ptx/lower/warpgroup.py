@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import islice, product
+from itertools import chain, islice, product
 
 from tilewright.backend_ptx.instructions import warpgroup as records
 from tilewright.backend_ptx.instructions.table import instruction
@@ -18,13 +18,15 @@ from tilewright.backend_ptx.layouts.warpgroup import MOST_COLUMNS, ROWS, WARPS, 
 from tilewright.backend_ptx.llvm.builder import Val
 from tilewright.backend_ptx.lower.bulk import shared_number
 from tilewright.backend_ptx.lower.context import Context
-from tilewright.backend_ptx.lower.matmul import packed_words, register_places
+from tilewright.backend_ptx.lower.convert import converted
+from tilewright.backend_ptx.lower.matmul import Word, packed_words, register_places
 from tilewright.backend_ptx.lower.registry import emits, lower, refuse
 from tilewright.backend_ptx.lower.shared import CONSUMERS_BARRIER, SharedRef, slot_offset
 from tilewright.backend_ptx.ops import warpgroup as ops
 from tilewright.tileir.core import Value
 from tilewright.tileir.layouts.flat import OFFSET, log2
 from tilewright.tileir.ops.arith import Constant
+from tilewright.tileir.ops.convert import Cast
 from tilewright.tileir.types import SharedType
 
 # Matrix descriptors count 16 bytes (PTX ISA 9.7.15.5.1.2.2): bits 0-13 address, 16-29 and 32-45 offsets, 62-63 swizzle.
@@ -131,13 +133,13 @@ def matrix_of(type_: SharedType, k_axis: int) -> Matrix:
 
 @lower(ops.Wgmma)
 def wgmma(ctx: Context, op: ops.Wgmma) -> None:
-    """Start the products of every 64 rows (and at most 256 columns) of this thread's warpgroup, as one group."""
+    """Start the products of every 64 rows (and at most 256 columns) of this thread's warpgroup, as one group, or
+    stepwise as some."""
     b, kind = ctx.b, records.KINDS[op.kind]
     m, n = op.acc.type.shape
     wm, wn, _ = warpgroup_grid(m, n, ctx.warps)
     rows, columns = m >> wm, n >> wn
     width = min(columns, MOST_COLUMNS)
-    steps = range(0, op.a.type.shape[-1], kind.k)
     group = _warpgroup(ctx)
     first_row = b.mul(b.and_(group, (1 << wm) - 1), ROWS)
     first_column = b.mul(b.and_(b.lshr(group, wm), (1 << wn) - 1), columns)
@@ -146,8 +148,8 @@ def wgmma(ctx: Context, op: ops.Wgmma) -> None:
     left = matrix_of(op.a.type, 1) if isinstance(op.a.type, SharedType) else None
     if left is not None:
         a_start = _descriptor(ctx, op.a, left, first_row, ROWS if wm else 0)
-    else:
-        words = _fragments(ctx, op)
+    elif op.wide is None:
+        whole = _fragments(ctx, op, *op.parts)
     sums, pack = _registers(ctx, op.acc, kind.per_register)
     fresh = isinstance(op.acc.op, Constant) and op.acc.op.value == 0
     computed = not fresh and not _in_registers(op.acc)
@@ -155,25 +157,31 @@ def wgmma(ctx: Context, op: ops.Wgmma) -> None:
         sums = [Val(r.elem, 0, "poison") for r in sums]
     count = width // 2 // kind.per_register
 
-    def started(depth: int) -> list[Val]:
-        """The products of the first steps."""
+    def started(part: range, sums: list[Val]) -> list[Val]:
+        """The products of some steps."""
         record = records.wgmma(
-            width, op.kind, left.transposed if left else None, right.transposed, depth, fenced=computed)
+            width, op.kind, left.transposed if left else None, right.transposed, len(part), fenced=computed)
+        words = [] if left else whole if op.wide is None else _fragments(ctx, op, part)
         if not computed:
             instruction("wgmma.fence").emit(b)
         out = list(sums)
         for number, (block, column) in enumerate(product(range(rows // ROWS), range(0, columns, width))):
             row = block * (ROWS << wm)
             arguments: list[Val] = []
-            for step, k in enumerate(steps[:depth]):
-                arguments += words[block][step] if left is None else [b.add(a_start, left.offset(row, k) // UNIT)]
+            for step in part:
+                k = step * kind.k
+                arguments += words[block][step - part.start] if left is None else [
+                    b.add(a_start, left.offset(row, k) // UNIT)]
                 arguments.append(b.add(b_start, right.offset(column, k) // UNIT))
             here = slice(number * count, (number + 1) * count)
             out[here] = record.emit(b, *out[here], *arguments, b.const("i32", int(not fresh)))
         instruction("wgmma.commit").emit(b)
         return out
 
-    ctx.set(op.result, _vector(ctx, _as_deep(ctx, op, len(steps), started), pack))
+    *before, last = op.parts
+    for part in before:
+        sums = started(part, sums)
+    ctx.set(op.result, _vector(ctx, _as_deep(ctx, op, len(last), lambda depth: started(last[:depth], sums)), pack))
 
 
 def _as_deep(ctx: Context, op: ops.Wgmma, depth: int, started: Callable[[int], list[Val]]) -> list[Val]:
@@ -214,21 +222,41 @@ def _descriptor(ctx: Context, value: Value, matrix: Matrix, first: Val, part: in
     return b.or_(b.cast("zext", b.lshr(start, log2(UNIT)), "i64"), matrix.fields)
 
 
-def _fragments(ctx: Context, op: ops.Wgmma) -> list[list[list[Val]]]:
-    """The registers of A: for each 64 rows, for each step of k, four words. They are put together here, behind the wait
-    for the product that reads the last ones: made before that wait, and only copied behind it, ptxas gives them the
-    registers which that product still reads, and results are wrong (e4m3 with b as [K, N] on an H100, CUDA 13)."""
+def _fragments(ctx: Context, op: ops.Wgmma, part: range) -> list[list[list[Val]]]:
+    """The registers of A in some steps of k: for each 64 rows, for each step, four words. They are put together behind
+    the wait for the product that reads the last ones: made before that wait, and only copied behind it, ptxas gives
+    them the registers which that product still reads, and results are wrong (e4m3 with b as [K, N] on an H100, CUDA
+    13)."""
     fragment = warpgroup_fragment(op.kind)
     layout = ctx.layout(op.a)
     places = register_places(layout)
-    words = packed_words(ctx.b, ctx[op.a])
     rows = sorted({place[1] & -ROWS for place in places})
     word = [place[2] for place in places][:fragment.pack]
     second = 1 if op.rows_in_pairs else 8
-    return [[[
-        words(tuple(places[0, row + second * half, k + 4 * fragment.pack * upper + e] for e in word))
-        for upper in range(2) for half in range(2)
-    ] for k in range(0, layout.shape[-1], fragment.k)] for row in rows]
+
+    def registers(row: int, step: int) -> list[tuple[int, ...]]:
+        return [tuple(places[0, row + second * half, fragment.k * step + 4 * fragment.pack * upper + e] for e in word)
+                for upper in range(2) for half in range(2)]
+
+    found = [[registers(row, step) for step in part] for row in rows]
+    elements = list(chain(*chain(*chain(*found))))
+    packed = packed_words(ctx.b, ctx[op.a]) if op.wide is None else _cast_behind_wait(ctx, op, op.wide, elements)
+    return [[list(map(packed, step)) for step in block] for block in found]
+
+
+def _cast_behind_wait(ctx: Context, op: ops.Wgmma, wide: Value, elements: list[int]) -> Callable[[Word], Val]:
+    """Words of A by the registers of what is cast, which pass through the wait for the product that reads the last
+    ones, so that LLVM casts none before."""
+    b, cast = ctx.b, op.a.op
+    assert isinstance(cast, Cast)
+    passed = _tied(ctx, len(op.parts) - 1, [b.extract(ctx[wide], i) for i in elements])
+    free = dict(zip(elements, passed, strict=True))
+    dtypes = wide.type.dtype, cast.dtype, cast.rounding
+
+    def made(word: Word) -> Val:
+        found = b.vector([free[i] for i in word if i is not None])
+        return b.bitcast(converted(b, ctx.target, found, *dtypes), "i32", 0)
+    return made
 
 
 def _registers(ctx: Context, acc: Value, per_register: int) -> tuple[list[Val], str]:

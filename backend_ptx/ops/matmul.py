@@ -28,6 +28,10 @@ class Product(Op):
         """What scales a and b, where the op has that: one for each run of elements along K."""
         return tuple(getattr(self, name) for name in ("a_scale", "b_scale") if name in self.fields)
 
+    def start_in_parts(self, wide: Value) -> bool:
+        """Whether the MMA starts part by part from here on, and casts a from `wide` by itself."""
+        return False
+
     def infer(self) -> tuple[Type, ...]:
         a, b, acc = self.a.type.shape, self.b.type.shape, self.acc.type.shape
         ok = len(a) == len(b) == len(acc) >= 2 and a[:-2] == b[:-2] == acc[:-2]
@@ -74,8 +78,10 @@ def starts_ahead(ops: Sequence[Op]) -> bool:
 
 
 def waits_for(products: Iterable[Op], pending: int = 0) -> list[Op]:
-    """The waits, one for each unit, after which at most `pending` of these MMAs are outstanding."""
-    units = {op.unit: op.span for op in products if isinstance(op, Product) and op.unit.asynchronous}
+    """The waits, one for each unit, after which at most `pending` of these MMAs are outstanding: none behind an MMA
+    that has waited for the one before it, part by part."""
+    units = {op.unit: op.span for op in products if isinstance(op, Product) and op.unit.asynchronous
+             and not (pending and getattr(op, "wide", None))}
     return [unit.wait_for(pending=pending, span=span) for unit, span in units.items()]
 
 

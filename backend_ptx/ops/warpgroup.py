@@ -91,8 +91,11 @@ class Wgmma(Product, opcode="wgmma", collective=True, io=True):
     may take the result, as its acc. Before layouts are assigned, a and b are tiles. `k_of_sums`: in a and b the
     hardware's k counts as accumulators lie (`in_order_of_sums`). `rows_in_pairs`: a lies along m, where the unit cannot
     read it from shared memory: threads read pairs of rows into their registers. `left`: behind so many k
-    both are zeros.
+    both are zeros. `wide`: what a is cast from, in a loop's only MMA, which starts in up to `GROUPS` parts of k, each a
+    group of its own, and casts a part of A when that part of the iteration before has ended.
     """
+
+    GROUPS = 4
 
     unit = MatrixUnit(
         "wgmma", WGMMA, a=(SHARED, REGISTERS), b=(SHARED,), warps=WARPS, rows=ROWS, columns=LEAST_COLUMNS,
@@ -104,6 +107,18 @@ class Wgmma(Product, opcode="wgmma", collective=True, io=True):
     k_of_sums: bool = attribute(default=False)
     rows_in_pairs: bool = attribute(default=False)
     left: Value | None = optional_operand()
+    wide: Value | None = optional_operand()
+
+    def start_in_parts(self, wide: Value) -> bool:
+        self.wide = wide if self.left is None else None
+        return self.wide is not None
+
+    @property
+    def parts(self) -> list[range]:
+        """The steps of k of each group."""
+        steps = self.a.type.shape[-1] // KINDS[self.kind].k
+        size = steps if self.wide is None else -(-steps // self.GROUPS)
+        return [range(first, min(first + size, steps)) for first in range(0, steps, size)]
 
     def effects(self) -> Effects:
         shared = tuple([v for v in (self.a, self.b) if isinstance(v.type, SharedType)])

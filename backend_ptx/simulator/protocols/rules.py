@@ -123,6 +123,8 @@ def _product(at: Follower, op: Any) -> None:
     shared = [v for v in (op.a, op.b) if isinstance(v.type, SharedType)]
     if shared:
         at.emit(Act.READ, op, *(at.place(v, None, op) for v in shared))
+    if getattr(op, "wide", None):  # part by part, it has waited for the one before
+        at.emit(Act.READ_WAIT, op, a=1)
 
 
 @RULES.register(ops.warpgroup.WgmmaWait)

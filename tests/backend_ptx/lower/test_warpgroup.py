@@ -11,6 +11,8 @@ import pytest
 from catalogue import hopper
 from catalogue.case import Case
 
+import tilewright as tw
+from tilewright.backend_ptx.lower import warpgroup
 from tilewright.backend_ptx.lower.function import emit_function
 from tilewright.backend_ptx.ops.bulk import MbarrierArrive, MbarrierExpect, MbarrierWait
 from tilewright.backend_ptx.ops.shared import Barrier
@@ -119,6 +121,15 @@ def test_registers_of_a_in_flight_are_watched(monkeypatch: pytest.MonkeyPatch) -
     assert is_caught(CASES["dequantised"], compiled(CASES["dequantised"]))
 
 
+def test_parts_of_a_in_flight_are_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A part that is cast before that part of the last iteration has ended."""
+    tied = warpgroup._tied
+    monkeypatch.setattr(warpgroup, "_tied", lambda ctx, pending, found: tied(ctx, 7 if pending else 0, found))
+    function = compiled(CASES["dequantised"])
+    assert any(isinstance(op, Wgmma) and op.wide is not None for op in function.walk())
+    assert is_caught(CASES["dequantised"], function)
+
+
 def test_a_staged_operand_waits_for_its_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(depth.APPETITES, THREADS, NO_RING)
     monkeypatch.setattr(lower_conversions, "still_read", lambda function: set())
@@ -134,7 +145,30 @@ def test_instructions_of_a_round(name: str, products: int) -> None:
     """For each 64 rows of a warpgroup, one for each step of k; none for tiles that other warpgroups hold."""
     text = emit_function(compiled(CASES[name]), TARGET).llvm_text
     assert text.count("wgmma.mma_async") == products
-    assert text.count("wgmma.commit_group") == 1
+    assert text.count("wgmma.commit_group") == (2 if name == "dequantised" else 1), "a group, or one for each part"
+
+
+@pytest.mark.parametrize(("extra", "parts"), [(0, 1), (1, 4)])
+def test_parts_by_what_threads_compute(extra: int, parts: int) -> None:
+    """A quarter of the time of the MMAs: four instructions for each element of A, where there are 256 columns."""
+
+    @tw.tile_kernel
+    def product(a, s, b, c):
+        acc, squares = tw.zeros((128, 256), tw.float32), tw.zeros((128, 64), tw.float32)
+        for k in range(tw.num_tiles(a, 1, (128, 64))):
+            x = tw.load(a, (0, k), (128, 64)).astype(tw.float32)
+            if extra:
+                squares = squares + x * x
+            x = x * tw.load(s, k, 64)[None, :]
+            acc = tw.mma(x.astype(b.dtype), tw.load(b, (k, 0), (64, 256)), acc)
+        tw.store(c, (0, 0), acc * (1.0 + tw.sum(squares, axis=1, keepdims=True)))
+
+    a, b, c = (tw.spec(text) for text in ("bf16[128,4096]", "bf16[4096,256]", "f32[128,256]"))
+    function = product.lower(a, tw.spec("f32[4096]"), b, c, target="sm_90a").tile_ir()
+    run_passes(function, TARGET)
+    [found] = [op for op in function.walk() if isinstance(op, Wgmma)]
+    assert len(found.parts) == parts
+    assert emit_function(function, TARGET).llvm_text.count("wgmma.commit_group") == parts
 
 
 def test_accumulators_from_zero_are_not_read() -> None:
