@@ -14,7 +14,7 @@ from tilewright.frontend.expressions import apply_binary, make_closure
 from tilewright.frontend.scopes import Binding, MaybeUnbound
 from tilewright.frontend.subscripts import evaluate_index
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import Keywords, ListOf, Struct, Val, is_array, is_list, is_tile, named
+from tilewright.frontend.values import Keywords, ListOf, Struct, Val, is_array, is_list, is_tile, listed, named
 from tilewright.tileir.diagnostics import TileError, TileSyntaxError, TileTypeError, TileValueError
 from tilewright.tileir.ops.reduce import ReduceMax, ReduceMin
 
@@ -48,6 +48,7 @@ def _assign_other(t: Translator, target: ast.expr, value: Val) -> None:
 
 def unpack(t: Translator, targets: list[ast.expr], value: Val) -> None:
     """`a, b = value`."""
+    value = listed("=", value)
     if not isinstance(value, tuple):
         raise TileTypeError(f"expected a tuple of {len(targets)} to unpack, got {named(value)}",
                             hints=_unpacking_hints(value))

@@ -13,7 +13,7 @@ from tilewright.frontend.calls import arith, math
 from tilewright.frontend.promotion import of_operand
 from tilewright.frontend.subscripts import key_of
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import Keywords, ListOf, Range, Struct, Text, Val, is_loose, is_tile, named
+from tilewright.frontend.values import Keywords, ListOf, Range, Struct, Text, Val, is_loose, is_tile, known, named
 from tilewright.tileir.diagnostics import TileTypeError
 from tilewright.tileir.dtypes import DType
 
@@ -86,7 +86,9 @@ def contains(t: Translator, x: Val, container: Val) -> Val:
     if isinstance(container, enum.Flag) and isinstance(x, type(container)):
         return x in container
     if isinstance(container, Range) and container.numbers is not None:
-        container = tuple(container.numbers)
+        if isinstance(known(x), int):
+            return known(x) in container.numbers
+        container = container.items("in")
     if not isinstance(container, tuple):
         error = TileTypeError(f"in: expected a tuple, list or dict on the right, got {named(container)}",
                               hints=["write x == y"] if is_loose(container) else [])

@@ -28,8 +28,8 @@ NATIVE_FUNCTIONS = (
 _FOREIGN_NAMES = {"bool": "bool_", "half": "float16", "float": "float32", "double": "float64"}
 
 
-def frontend_value(t: Translator, value: Any, name: str) -> Val:
-    """A captured object as a frontend value; TileTypeError for what kernels cannot use."""
+def frontend_value(t: Translator, value: Any, name: str, above: tuple[Any, ...] = ()) -> Val:
+    """A captured object as a frontend value; TileTypeError for what kernels cannot use. `above`: what holds it."""
     if value is True or value is False:
         return value
     value = _behind(value)
@@ -44,9 +44,9 @@ def frontend_value(t: Translator, value: Any, name: str) -> Val:
         strict = BY_NAME[_FOREIGN_NAMES.get(value.dtype.name, value.dtype.name)]
         return t.constant(convert(value.item(), strict), strict)
     if isinstance(value, tuple) or type(value) in (list, dict):
-        return _container(t, value, name)
+        return _container(t, value, name, above)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return struct_value(t, value, name)
+        return struct_value(t, value, name, above)
     if isinstance(value, (*_AS_THEY_ARE, SliceSpec)) or hasattr(value, "__tilewright_builtin__"):
         return value
     if is_declared(value):
@@ -63,12 +63,15 @@ def _behind(value: Any) -> Any:
     return getattr(value, "__tilewright_function__", value)
 
 
-def _container(t: Translator, value: Any, name: str) -> Val:
+def _container(t: Translator, value: Any, name: str, above: tuple[Any, ...]) -> Val:
     """A tuple, list or dict. The host may change the latter two later, kernels may not."""
+    if any(value is one for one in above):
+        raise TileValueError(f"{name} holds itself")
+    above = (*above, value)
     if isinstance(value, dict):
-        items = {key: frontend_value(t, item, f"{name}[{key!r}]") for key, item in value.items()}
+        items = {key: frontend_value(t, item, f"{name}[{key!r}]", above) for key, item in value.items()}
         return Keywords(items, frozenset((OUTSIDE,)))
-    values = (frontend_value(t, item, name) for item in value)
+    values = (frontend_value(t, item, name, above) for item in value)
     return ListOf(values, frozenset((OUTSIDE,))) if isinstance(value, list) else like(value, values)
 
 
@@ -84,14 +87,15 @@ def _kind(value: Any) -> str:
     return f"an {text}" if text[:1].lower() in "aeio" else f"a {text}"
 
 
-def struct_value(t: Translator, value: Any, name: str) -> Struct:
+def struct_value(t: Translator, value: Any, name: str, above: tuple[Any, ...] = ()) -> Struct:
     """An instance of a frozen dataclass."""
     if not value.__dataclass_params__.frozen:
         raise TileTypeError(
             f"{name} is a {type(value).__name__}, a dataclass that is not frozen",
             hints=["write @dataclass(frozen=True)"],
         )
-    fields = {f.name: frontend_value(t, getattr(value, f.name), f"{name}.{f.name}") for f in dataclasses.fields(value)}
+    fields = {f.name: frontend_value(t, getattr(value, f.name), f"{name}.{f.name}", above)
+              for f in dataclasses.fields(value)}
     return Struct(type(value), fields)
 
 

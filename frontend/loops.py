@@ -29,9 +29,9 @@ from tilewright.frontend.static import static_items
 from tilewright.frontend.structure import made_by
 from tilewright.frontend.translator import Translator
 from tilewright.frontend.truth import condition
-from tilewright.frontend.values import Iterated, Keywords, Live, Range, Val, is_array, is_list, is_tile, named
+from tilewright.frontend.values import Iterated, Keywords, Live, Range, Val, is_array, is_list, is_tile, known, named
 from tilewright.tileir.core import Block, Value
-from tilewright.tileir.diagnostics import TileSyntaxError, TileTypeError
+from tilewright.tileir.diagnostics import TileSyntaxError, TileTypeError, TileValueError
 from tilewright.tileir.dtypes import bool_, int32
 from tilewright.tileir.ops.arith import Add, Lt
 from tilewright.tileir.ops.control import Condition, For, While, Yield
@@ -57,7 +57,7 @@ def for_statement(t: Translator, node: ast.For) -> None:
     if not isinstance(iterable, Range):
         message = f"for: expected range(...), a tuple, list or dict, got {named(iterable)}"
         raise TileTypeError(message, t.span(node.iter), hints=_iterable_hints(iterable))
-    bounds = [typed(t, v, int32) for v in (iterable.start, iterable.stop, iterable.step)]
+    bounds = [_bound(t, v, node.iter) for v in (iterable.start, iterable.stop, iterable.step)]
     if iterable.down:  # counted up from -start to -stop, so that an executor knows loops of one direction only
         bounds = [negate(t, v) for v in bounds]
     item: Item = negate if iterable.down else lambda t, i: i
@@ -67,6 +67,16 @@ def for_statement(t: Translator, node: ast.For) -> None:
         _counted_for(t, node, item, *bounds)
         _bind_last(t, node, iterable)
         run(t, node.orelse)
+
+
+def _bound(t: Translator, value: Val, node: ast.expr) -> Value:
+    """A bound in the dtype of loop variables; scalars of the run are converted."""
+    constant = known(value)
+    if constant is not None and abs(constant) >= 1 << 31:
+        raise TileValueError(f"range: the bound {constant} does not fit int32, the dtype of a loop's variable",
+                             t.span(node), hints=["count from 0, and add the rest in int64",
+                                                  "write while for a loop without an end"])
+    return typed(t, value, int32)
 
 
 def _bind_last(t: Translator, node: ast.For, numbers: Range) -> None:

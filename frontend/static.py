@@ -24,6 +24,7 @@ from tilewright.tileir.diagnostics import (
     TileStaticEvalError,
     TileSyntaxError,
     TileTypeError,
+    TileValueError,
 )
 
 MAX_ITEMS = 1000
@@ -151,7 +152,10 @@ def _constant_items(value: Val) -> Sequence[Val] | None:
     if isinstance(value, Keywords):
         return tuple(value.items)
     numbers = value.numbers if isinstance(value, Range) else None
-    return numbers if numbers is not None and len(numbers) <= MAX_ITEMS else None
+    if numbers is not None and len(numbers) > MAX_ITEMS:
+        raise TileValueError(f"the range has {len(numbers)} items; {MAX_ITEMS} are the most of a comprehension",
+                             hints=["loop with for, or compute with a tile: ct.arange"])
+    return numbers
 
 
 @expression(ast.GeneratorExp)

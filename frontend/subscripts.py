@@ -52,7 +52,7 @@ def item(t: Translator, value: Val, index: Val) -> Val:
     if isinstance(value, Keywords):
         return _from_dict(value, key_of(index))
     if isinstance(value, Range) and value.numbers is not None and isinstance(known(index), int):
-        return value.numbers[position(tuple(value.numbers), index)]
+        return value.numbers[position(value.numbers, index)]
     if is_list(value):
         return _from_list(t, value, index)
     if is_tile(value) or is_loose(value):
@@ -83,11 +83,12 @@ def constant_slice(value: tuple[Val, ...] | str, index: slice) -> slice:
     return slice(*(None if b is None else _constant_index(b, what) for b in (index.start, index.stop, index.step)))
 
 
-def _kind(value: tuple[Val, ...] | str) -> str:
-    return "string" if isinstance(value, str) else "list" if isinstance(value, ListOf) else "tuple"
+def _kind(value: tuple[Val, ...] | str | range) -> str:
+    kinds = (str, "string"), (ListOf, "list"), (range, "range")
+    return next((kind for type_, kind in kinds if isinstance(value, type_)), "tuple")
 
 
-def position(value: tuple[Val, ...] | str, index: Val) -> int:
+def position(value: tuple[Val, ...] | str | range, index: Val) -> int:
     """The place, counted from 0, that a constant index of a tuple, list or string means."""
     what = _kind(value)
     i = _constant_index(index, what)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import ast
 import enum
 import itertools
+import sys
 import types
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ from typing import Any
 from tilewright.frontend.scopes import Scope
 from tilewright.frontend.source import FunctionSource
 from tilewright.tileir.core import Value
+from tilewright.tileir.diagnostics import TileValueError
 from tilewright.tileir.dtypes import DType
 from tilewright.tileir.enums import PaddingMode
 from tilewright.tileir.ops.arith import Constant
@@ -55,6 +57,10 @@ class BoundMethod:
     receiver: Val
 
 
+MOST_ITEMS = 1 << 16
+"""Of a range whose items are listed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Range:
     """`range(start, stop, step)` with bounds that may be known only at run time."""
@@ -71,9 +77,26 @@ class Range:
 
     @property
     def numbers(self) -> range | None:
-        """Its numbers, where they are known while compiling."""
-        bounds = [known(v) for v in (self.start, self.stop, self.step)]
-        return range(*bounds) if all(isinstance(b, int) for b in bounds) else None  # type: ignore[arg-type]
+        """Its numbers, where they are known while compiling; of more than Python counts none are."""
+        bounds: list[Any] = [known(v) for v in (self.start, self.stop, self.step)]
+        if not all(isinstance(b, int) for b in bounds):
+            return None
+        found = range(*bounds)
+        return found if abs(found.stop - found.start) <= sys.maxsize else None
+
+    def items(self, what: str) -> tuple[int, ...] | None:
+        """Its numbers as items that the compiler handles one by one."""
+        found = self.numbers
+        if found is not None and len(found) > MOST_ITEMS:
+            raise TileValueError(f"{what}: the range has {len(found)} items; {MOST_ITEMS} are the most",
+                                 hints=["loop with for, or compute with a tile: ct.arange"])
+        return None if found is None else tuple(found)
+
+
+def listed(what: str, value: Val) -> Val:
+    """A range of constants as the tuple of its items; all else as it is."""
+    items = value.items(what) if isinstance(value, Range) else None
+    return value if items is None else items
 
 
 _MADE = itertools.count(1)

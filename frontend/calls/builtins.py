@@ -30,6 +30,7 @@ from tilewright.frontend.values import (
     is_loose,
     is_tile,
     known,
+    listed,
     live,
     named,
 )
@@ -102,12 +103,11 @@ def zip_(t: Translator, *iterables: Val, strict: Val = False) -> Val:
 
 def items_of(what: str, argument: str, number: int, value: Val) -> tuple[Val, ...]:
     """What a loop goes over, a tuple, list or dict; the length of all else is not known while compiling."""
+    value = listed(what, value)
     if isinstance(value, tuple):
         return value
     if isinstance(value, Keywords):
         return Live(value.items, value.made, keys=True)
-    if isinstance(value, Range) and value.numbers is not None:
-        return tuple(value.numbers)
     message = f"{what}: expected a tuple, got {named(value)}"
     hints = ["count its arrays: for i in range(len(xs)), and x = xs[i]"] if is_list(value) else []
     if isinstance(value, Range):

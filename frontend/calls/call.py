@@ -21,7 +21,7 @@ from tilewright.frontend.flow import CHANGING
 from tilewright.frontend.hostvalues import NATIVE_FUNCTIONS, frontend_value
 from tilewright.frontend.inline import inline_closure, inline_function
 from tilewright.frontend.translator import Translator
-from tilewright.frontend.values import BoundMethod, Changed, Closure, Keywords, Struct, Val, is_loose, named
+from tilewright.frontend.values import BoundMethod, Changed, Closure, Keywords, Struct, Val, is_loose, listed, named
 from tilewright.tileir.diagnostics import (
     NO_SPAN,
     Subject,
@@ -102,7 +102,7 @@ def elements(t: Translator, nodes: Sequence[ast.expr]) -> list[Val]:
         if not isinstance(node, ast.Starred):
             out.append(t.expr(node))
             continue
-        value = t.expr(node.value)
+        value = listed("*", t.expr(node.value))
         if not isinstance(value, tuple):
             raise TileTypeError(f"*: expected a tuple or a list, got {named(value)}", t.span(node),
                                 hints=["only tuples are spread: *(a, b)"])

@@ -49,6 +49,11 @@ def ranges(a: Any, b: Any, c: Any) -> Any:
     return len(r), r[1], r[-1], int(5 in r), int(4 in r), a, i, j
 
 
+def long_ranges(a: Any, b: Any, c: Any) -> Any:
+    first, *rest = range(4)
+    return (*range(3), first, len(rest), int(7 in range(10**12)), range(10**12)[-1] % 1000, int(b in range(3)))
+
+
 def slices(a: Any, b: Any, c: Any) -> Any:
     xs = [a, b, c, 4, 5]
     xs[1:3] = [c, b]
@@ -111,7 +116,7 @@ def patterns(a: Any, b: Any, c: Any) -> Any:
             items([1, b, c, 7]), items((1, 0)), items((1, 2)), items(()), items("seven"), items(""), x)
 
 
-KERNELS = (numbers_of_the_run, classes, ranges, slices, deleted, patterns)
+KERNELS = (numbers_of_the_run, classes, ranges, long_ranges, slices, deleted, patterns)
 INPUTS = ((3, 5, 2), (0, -7, 4))
 
 
@@ -180,3 +185,26 @@ REFUSED = (steps_of_other_lengths, slice_of_two_names, deleted_ahead, slice_in_p
 def test_what_would_not_be_pythons_is_refused(compute: Callable[..., Any]) -> None:
     with pytest.raises(TileError):
         computed(compute, INPUTS[0], 4)
+
+
+@pytest.mark.parametrize("compute", [lambda r: sum(r), lambda r: len(list(r)), lambda r: len([i for i in r]),
+                                     lambda r: (*r,), lambda r: len(tuple(zip(r, r, strict=True)))])
+def test_items_of_a_long_range_are_not_listed(compute: Callable[..., Any]) -> None:
+    @tw.tile_kernel
+    def kernel():
+        print(compute(range(10**9)))
+
+    with pytest.raises(tw.TileValueError, match="the range has 1000000000 items"):
+        kernel[1]()
+
+
+def test_what_holds_itself_is_refused() -> None:
+    parts: Any = [1]
+    parts.append({"all": parts})
+
+    @tw.tile_kernel
+    def kernel():
+        print(len(parts))
+
+    with pytest.raises(tw.TileValueError, match="holds itself"):
+        kernel[1]()
