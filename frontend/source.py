@@ -126,6 +126,9 @@ def _lines_of(code: types.CodeType, pyfunc: types.FunctionType) -> list[str]:
     if len(lines) < code.co_firstlineno:
         of_code = getattr(linecache, "_getlines_from_code", None)  # Python 3.13, for code that has no file
         lines = (of_code(code) if of_code is not None else None) or _command_line(code)
+    if code.co_filename == "<tilewright>":  # code of ours that tracebacks leave out
+        raise TileSyntaxError(f"{pyfunc.__name__} is for the host: a kernel cannot call it",
+                              hints=["call it where the kernel is launched"])
     if len(lines) < code.co_firstlineno:
         raise TileSyntaxError(
             f"the source text of {pyfunc.__name__} cannot be read from {code.co_filename}", hints=[_how_to_keep(code)])

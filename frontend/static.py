@@ -99,7 +99,7 @@ def static_assert(t: Translator, node: ast.Call) -> Val:
     if not isinstance(value, bool):
         known_later = isinstance(value, Proxy)
         hints = ["write ct.assert_(condition) to check values of the run"] if known_later else ["compare: n > 0"]
-        got = f"{value!r}, which only the run knows" if known_later else named(value)
+        got = f"{named(value._value)}, which only the run knows" if known_later else named(value)
         raise TileTypeError(f"static_assert: the condition must be a constant bool, got {got}", t.span(condition),
                             hints=hints)
     if value:

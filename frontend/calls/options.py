@@ -123,12 +123,18 @@ def tile_shape(op: str, argument: str, value: Val, *, allow_int: bool = True) ->
     return tuple(each(lambda d: _length(op, argument, d), value))
 
 
+_OF_ARRAYS = ("load", "num_tiles", "tiled_view", "Slice")
+"""Functions whose lengths are those of tiles in arrays."""
+
+
 def _length(op: str, argument: str, value: Val) -> int:
     n = integer(op, argument, value)
     if n < 1 or n & (n - 1):
         hints = ["the least is 1"]
         if n > 0:
-            hints = [f"take {1 << n.bit_length()} and let the padding fill what is outside the array"]
+            rest = ("let the padding fill what is outside the array" if op in _OF_ARRAYS
+                    else "leave the others out: ct.where, or the mask of an access")
+            hints = [f"take {1 << n.bit_length()} and {rest}"]
         raise bad(op, argument, f"has a length of {n}; the lengths of a tile are powers of two", hints=hints)
     return n
 
