@@ -78,7 +78,7 @@ def no_block_scaled_mma(target: str, name: str, shape: tuple[int, int, int] | No
 
 CTAS_ASKED = "as num_ctas asks"
 REGISTERS_DO_NOT_HOLD = "the registers of one CTA do not hold its tiles"
-TWO_FIT = "so that two CTAs with rings of the loop's rows fit an SM"
+FIT = "so that {} CTAs with rings of the loop's rows fit an SM"
 
 
 def cluster(ctas: int, why: str) -> Decision:

@@ -9,6 +9,8 @@ from tilewright.tileir.core import Function
 RESERVED = KIB  # of each CTA's shared memory, by the runtime
 # Two CTAs hide most of each other's latency; a plan gives up no tile for a third.
 AIM = 2
+# Of rows in a loop, whose CTAs wait for each other more than once in an iteration, four of half the warps hide more.
+FOUR = 4
 # Bytes of loads that must be outstanding in an SM to hide the latency of memory. On an H200, persistent rows of 1024
 # bfloat16 elements reached 0.93 of the non-persistent kernel's rate with 32 KiB (layer norm, 16 CTAs), and at least
 # 0.97 with 42 KiB (RMS norm, 21 CTAs).

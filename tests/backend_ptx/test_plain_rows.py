@@ -63,6 +63,24 @@ def test_float32_rows_in_a_loop_share_ctas_where_many_warps_fit(kind: str, width
     assert lowered(f"persistent_{kind}", width, "f32").machine_ir().plan.cluster == ctas
 
 
+@pytest.mark.parametrize(("kind", "width", "dtype", "plan"), [
+    ("softmax", 65536, "bf16", (8, 4, 4)), ("layer_norm", 32768, "bf16", (8, 4, 4)),
+    ("softmax", 16384, "f32", (4, 4, 4)), ("rms_norm", 32768, "f32", (4, 8, None)),
+    ("layer_norm", 65536, "bf16", (8, 8, None)), ("softmax", 16384, "bf16", (1, 8, None))])
+def test_rows_of_a_loop_are_cut_for_four_ctas_on_an_sm(
+        kind: str, width: int, dtype: str, plan: tuple[int, int, int | None]) -> None:
+    """Where they are cut at all, and reduced more than once, and a cluster can have twice as many CTAs."""
+    machine = lowered(f"persistent_{kind}", width, dtype).machine_ir()
+    assert (machine.plan.cluster, machine.plan.warps, machine.hints.occupancy) == plan
+
+
+def test_a_hint_says_how_many_ctas_of_a_loop_share_an_sm() -> None:
+    x = tw.spec("bf16[8192,65536]")
+    hinted = plain_kernels.persistent_softmax.replace_hints(occupancy=2)
+    machine = hinted.lower(x, x, 65536, target="sm_90a").machine_ir()
+    assert (machine.plan.cluster, machine.plan.warps) == (4, 8)
+
+
 @pytest.mark.parametrize(("kind", "dtype"), [("softmax", "bf16"), ("softmax", "f32"), ("cumsum", "f32")])
 def test_odd_rows_in_a_loop_are_loaded_with_their_paddings(kind: str, dtype: str) -> None:
     """Neither a ring of single elements nor tests of columns in their place: running sums of 50257 float32 columns took

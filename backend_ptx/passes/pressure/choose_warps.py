@@ -15,7 +15,7 @@ from tilewright.backend_ptx import decisions
 from tilewright.backend_ptx.compilation import Compilation
 from tilewright.backend_ptx.layouts.memory import VECTOR_BYTES
 from tilewright.backend_ptx.ops.matmul import MmaFma, Product, padded
-from tilewright.backend_ptx.resources.occupancy import AIM, IN_FLIGHT, resident, shared_of_cta
+from tilewright.backend_ptx.resources.occupancy import AIM, FOUR, IN_FLIGHT, resident, shared_of_cta
 from tilewright.backend_ptx.resources.pipes import FMA, MUFU, TENSOR, Bound, bounds
 from tilewright.backend_ptx.resources.registers import OTHER, REGISTER_BYTES, STRIP, narrowed
 from tilewright.backend_ptx.targets import Target
@@ -144,14 +144,17 @@ def _for_rows(c: Compilation, elements: int, width: int) -> Warps | None:
 
 def _for_looped_rows(c: Compilation, elements: int, width: int) -> Warps | None:
     """FULL for rows that a loop reduces, in the place of more, where two such CTAs fit an SM: while one waits for the
-    others of its warps, the other computes. Softmax of 16384 bfloat16 columns on an H100: 0.98 of the rate without a
-    loop with one CTA of 16 warps, 1.00 with two of 8. Warps with rows of their own wait for none: of 128 rows of 128
-    float32 columns, 16.7 us with 16 of them, 18.5 with 8."""
+    others of its warps, the other computes; half as many in clusters that were formed for four CTAs on an SM. Softmax
+    of 16384 bfloat16 columns on an H100: 0.98 of the rate without a loop with one CTA of 16 warps, 1.00 with two of 8.
+    Warps with rows of their own wait for none: of 128 rows of 128 float32 columns, 16.7 us with 16 of them, 18.5 with
+    8."""
     count = elements * width // (32 * ROW_BYTES[0])
     reducing = [op for op in c.function.walk() if op.reduces and any(outer.repeats for outer in c.around(op))]
     crosses = any(op.results[0].type.size < MOST for op in reducing)
-    fits = count == FULL and crosses and resident(
-        crossing_bytes(c.function, held) // (32 * REGISTER_BYTES * count) + OTHER, 32 * count, 0, c.target) >= AIM
+    half = count == FULL // 2 and c.plan.cluster > 1 and c.hints.occupancy == FOUR
+    fits = (count == FULL or half) and crosses and resident(
+        crossing_bytes(c.function, held) // (32 * REGISTER_BYTES * count) + OTHER, 32 * count, 0, c.target) >= (
+        FOUR if half else AIM)
     return Warps(count, decisions.warps_by_bytes(elements, width, ROW_BYTES[0], True)) if fits else None
 
 
