@@ -112,6 +112,13 @@ def test_ptxas_is_told_where_two_ctas_are_near() -> None:
     assert ".minnctapersm" not in lowered("row_sum", 16384, "f32").compiled.ptx
 
 
+@pytest.mark.parametrize(("kind", "width", "exact"), [
+    ("layer_norm", 16384, False), ("layer_norm", 24000, True), ("rms_norm", 24000, True), ("rms_norm", 20001, False),
+    ("layer_norm", 20001, True), ("persistent_rms_norm", 20001, True)])
+def test_exact_quotients_keep_weights_apart_that_registers_do_not_hold(kind: str, width: int, exact: bool) -> None:
+    assert any(isinstance(op, DivideBy) for op in lowered(kind, width).machine_ir().walk()) == exact
+
+
 @needs_ptxas
 @pytest.mark.parametrize(("rows", "columns", "ctas"), [(32, 128, 2), (64, 32, 1), (256, 128, 4)])
 def test_ptxas_is_asked_where_live_ranges_come_near_to_what_it_aims_at(rows: int, columns: int, ctas: int) -> None:
@@ -122,18 +129,18 @@ def test_ptxas_is_asked_where_live_ranges_come_near_to_what_it_aims_at(rows: int
     assert assemble(made.ptx, "sm_90a").spills == 0
 
 
-@pytest.mark.parametrize("width", [16384, 65536])  # the second in clusters, whose CTAs load parts of them
+@pytest.mark.parametrize("width", [32768, 65536])  # the second in clusters, whose CTAs load parts of them
 def test_weights_are_loaded_below_shared_divisions(width: int) -> None:
     ops = [type(op) for op in lowered("layer_norm", width).machine_ir().walk() if isinstance(op, (Load, DivideBy))]
     assert ops[:2] == [Load, DivideBy]
 
 
-@pytest.mark.parametrize(("kind", "width", "order"), [
-    ("rms_norm", 65536, "L4 D16 S2 L2 D16 S2"), ("layer_norm", 65536, "L4 D16 S2 L4 D16 S2"),
-    ("layer_norm", 16384, "D16 L4 S2 D16 L4 S2")])
-def test_weights_come_ahead_where_registers_hold_as_many_ctas(kind: str, width: int, order: str) -> None:
+@pytest.mark.parametrize(("kind", "width", "dtype", "order"), [
+    ("rms_norm", 65536, "bf16", "L4 D16 S2 L2 D16 S2"), ("layer_norm", 65536, "bf16", "L4 D16 S2 L4 D16 S2"),
+    ("layer_norm", 8192, "f32", "D16 L8 S4 D16 L8 S4")])
+def test_weights_come_ahead_where_registers_hold_as_many_ctas(kind: str, width: int, dtype: str, order: str) -> None:
     """Loads, divisions and stores in strips: a strip ahead, first in their strip, where they are used."""
-    ptx = lowered(kind, width).compiled.ptx
+    ptx = lowered(kind, width, dtype).compiled.ptx
     found = re.findall(r"(?:ld|st)\.global|div\.rn", ptx[ptx.rindex("rcp.rn"):])
     runs = [f"{name[0].upper()}{len([*same])}" for name, same in groupby(found)]
     assert " ".join(runs).startswith(order)
