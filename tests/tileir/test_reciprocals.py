@@ -166,3 +166,23 @@ func @k(%a: array<?x?xf32, strides=?x1>, %b: array<?x?xf32, strides=?x1>) {
 """)
     multiply_by_reciprocals(Unit(f))
     assert [op.opcode for op in f.walk()].count("div") == 1
+
+
+@pytest.mark.parametrize("depth, scaled, products", [(64, False, 1), (64, True, 1), (32, False, 0)])
+def test_sums_of_products_by_any_number(depth: int, scaled: bool, products: int) -> None:
+    """Scores by their greatest: within the bound of the product of matrices, whatever uses them."""
+    @tw.tile_kernel
+    def kernel(a, b, out, cap: float):
+        s = tw.mma(tw.load(a, (0, 0), (16, depth)), tw.load(b, (0, 0), (depth, N)), tw.zeros((16, N), wide))
+        tw.store(out, (0, 0), cap * tw.tanh((s * 0.3 if scaled else s) / cap))
+
+    rng = np.random.default_rng(3)
+    a, b = rng.normal(size=(16, depth)).astype(np.float16), rng.normal(size=(depth, N)).astype(np.float16)
+    outs = [np.zeros((16, N), np.float32) for _ in range(2)]
+    before, after = (parse(kernel.ir(a, b, outs[0], 30.0)) for _ in range(2))
+    multiply_by_reciprocals(Unit(after))
+    divisions = [sum(isinstance(op, Div) and op.lhs.type.size == 16 * N for op in f.walk()) for f in (before, after)]
+    assert divisions == [1, 1 - products]
+    for f, out in zip((before, after), outs, strict=True):
+        compile_function(f).run((1, 1, 1), [a, b, out, 30.0])
+    np.testing.assert_allclose(outs[1], outs[0], rtol=1e-6)

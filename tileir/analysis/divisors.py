@@ -14,12 +14,14 @@ from math import prod
 
 from tilewright.tileir.analysis.tolerances import SUMMANDS
 from tilewright.tileir.analysis.unit import Unit
+from tilewright.tileir.analysis.words import is_uniform
 from tilewright.tileir.core import Op, Value
 from tilewright.tileir.dtypes import float32
 from tilewright.tileir.enums import RoundingMode
 from tilewright.tileir.ops import arith, shape
 from tilewright.tileir.ops import math as functions
 from tilewright.tileir.ops.convert import Cast
+from tilewright.tileir.ops.matmul import Mma
 from tilewright.tileir.ops.reduce import ReduceSum
 
 ENOUGH = 8
@@ -54,6 +56,16 @@ def is_uncertain(value: Value) -> bool:
                     seen.add(operand)
                     work.append(operand)
     return False
+
+
+def is_of_products(value: Value) -> bool:
+    """Whether each element of a tile is a sum of many products of floats, or a multiple of one: within n * eps of the
+    sum of their magnitudes, so that a quotient by any number that is wrong by 4 * eps is that of another such sum."""
+    op = value.op
+    while isinstance(op, (arith.Mul, shape.Reshape, shape.Permute)):
+        sources = [v.op for v in op.operands if not is_uniform(v)]
+        op = sources[0] if len(sources) == 1 else None
+    return isinstance(op, Mma) and op.a.type.dtype.is_float and op.a.type.shape[-1] >= SUMMANDS
 
 
 def _is_rounded_much(op: ReduceSum) -> bool:

@@ -18,10 +18,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tilewright.tileir.analysis.divisors import divides_many, is_uncertain
+from tilewright.tileir.analysis.divisors import divides_many, is_of_products, is_uncertain
 from tilewright.tileir.analysis.float_ranges import float_range
 from tilewright.tileir.analysis.neighbours import moves_elements
-from tilewright.tileir.analysis.tolerances import tolerated
+from tilewright.tileir.analysis.tolerances import SUMMANDS, tolerated
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved, Unit
 from tilewright.tileir.core import Block, Op, Value
 from tilewright.tileir.enums import Form
@@ -63,8 +63,7 @@ def multiply_by_reciprocals(unit: Unit) -> Preserved:
         for factor in factors[op.rhs]:
             quotient = rewriter.value(Mul(lhs=quotient, rhs=factor), op.result.hint)
         rewriter.replace(op.result, quotient)
-        made = Decision("div", "by a reciprocal, within 4 ulp", f"the divisor is a sum's, and the quotient is only "
-                        f"{' and '.join(reasons[op])}", op.span)
+        made = Decision("div", "by a reciprocal, within 4 ulp", reasons[op], op.span)
         if made not in unit.function.decisions:
             unit.function.decisions.append(made)
 
@@ -72,13 +71,17 @@ def multiply_by_reciprocals(unit: Unit) -> Preserved:
     return NONE
 
 
-def why_multiply(unit: Unit, op: Div) -> list[str] | None:
-    """What hides that a quotient becomes a product; None: it does not become one."""
+def why_multiply(unit: Unit, op: Div) -> str:
+    """What hides that a quotient becomes a product; "": it does not become one."""
     if op.form is Form.RELATIVE and isinstance(op.rhs.op, Broadcast):
-        return ["used as in a kernel that was fused"]
-    if op.form is not Form.USES or not divides_many(unit, op) or not is_uncertain(op.rhs):
-        return None
-    return None if _keeps_loads_apart(unit, op) else tolerated(op.result, False, unit, uncertain=True)
+        return "it is used as in a kernel that was fused"
+    if op.form is not Form.USES or not divides_many(unit, op):
+        return ""
+    if is_of_products(op.lhs):
+        return f"the dividend is a sum of {SUMMANDS} products or more"
+    hidden = is_uncertain(op.rhs) and not _keeps_loads_apart(unit, op)
+    reasons = tolerated(op.result, False, unit, uncertain=True) if hidden else None
+    return f"the divisor is a sum's, and the quotient is only {' and '.join(reasons)}" if reasons else ""
 
 
 def _keeps_loads_apart(unit: Unit, op: Div) -> bool:
