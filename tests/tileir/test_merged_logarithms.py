@@ -41,6 +41,10 @@ def above(s, least):
     return tw.maximum(tw.full((ROWS, 1), least, tw.float32), maximum(s))
 
 
+def power(s):
+    return tw.exp(s - maximum(s))
+
+
 MERGED: dict[str, Callable[..., Any]] = {
     "plain": lambda s, row, scale: tw.exp(s * scale - maximum(s * scale)).astype(tw.float16),
     "infinite": lambda s, row, scale: tw.exp(
@@ -57,6 +61,9 @@ APART: dict[str, Callable[..., Any]] = {
     "no product": lambda s, row, scale: tw.exp(row + 0.0 * s - maximum(s)).astype(tw.float16),
     "used twice": lambda s, row, scale: ((s - maximum(s)) * 0.5 + tw.exp(s - maximum(s)).astype(tw.float16)),
     "many numbers": lambda s, row, scale: tw.exp(s - tw.abs(s)).astype(tw.float16),
+    "a bias": lambda s, row, scale: power(s + row).astype(tw.float16),
+    "what a function chooses": lambda s, row, scale: tw.exp(
+        s - tw.reduce(row + tw.zeros((ROWS, COLUMNS), tw.float32), 1, max, 0.0, keepdims=True)).astype(tw.float16),
     "not flushed": lambda s, row, scale: (tw.exp(s - maximum(s)) * s).astype(tw.float16),
     "fused with a mask": lambda s, row, scale: tw.exp(
         hidden(s, row, -1e9) * scale - maximum(s) * scale).astype(tw.bfloat16),

@@ -7,15 +7,16 @@ with.
             %p: tile<64x128xf32> = exp2(src=%d, form="flushed")         // ex2
 
 That is an error of |m| * 2**-24 in the exponent, as if %s were rounded once more: less than the bound of its sum of
-products, K * eps * sum of magnitudes. Numbers that a select puts in the place of products, such as -1e9, have no such
-bound, and keep their differences: a row of nothing else has powers of 1. -inf is the same in both, where log2(e) * %m
-is finite, as it is of maxima of products.
+products, K * eps * sum of magnitudes. Numbers that a select puts in the place of products, or that an MMA adds to them,
+such as -1e9, have no such bound, and keep their differences: a row of nothing else has powers of 1. -inf is the same in
+both, where log2(e) * %m is finite, as it is of maxima of products.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 from tilewright.tileir.analysis.unit import ALL, NONE, Preserved, Unit
 from tilewright.tileir.analysis.words import is_uniform
@@ -26,7 +27,7 @@ from tilewright.tileir.ops.arith import Constant, Fma, Max, Mul, Select, Sub
 from tilewright.tileir.ops.math import Exp, Exp2, Neg
 from tilewright.tileir.ops.reduce import ReduceMax
 from tilewright.tileir.ops.shape import Broadcast, Permute, Reshape
-from tilewright.tileir.rewrite import Rewriter, only, rewrite
+from tilewright.tileir.rewrite import Rewriter, constant_value, only, rewrite
 
 LOG2E = 1.4426950216293335
 """Rounded to float32: 2**-25 away, which a difference below 126 takes to less than 64 ulp of the power."""
@@ -34,6 +35,9 @@ FEWER = 8
 """How many elements each number that is subtracted must stand for: it takes a product of its own."""
 MODERATE = 2.0**100
 """Constants up to which log2(e) * m is finite."""
+
+STEPS = 8
+"""Most ops between an exponential's difference and an MMA: each may have two operands."""
 
 PASSING = (Max, ReduceMax, Mul, Neg, Select, Broadcast, Reshape, Permute)
 """Of which an element is one of the operands, or a multiple."""
@@ -64,17 +68,28 @@ def _merges(unit: Unit, op: Exp, is_product: IsProduct) -> bool:
     return few and _is_of_products(products, is_product) and _is_moderate(unit, others[-1], is_product)
 
 
-def _is_of_products(value: Value, is_product: IsProduct) -> bool:
-    """Whether each element is a sum of products, a multiple of one, or -inf that a select puts in its place."""
+def _is_of_products(value: Value, is_product: IsProduct, steps: int = STEPS) -> bool:
+    """Whether each element is a sum of products alone, a multiple of one, or -inf that a select puts in its place."""
     op = value.op
-    if op is None:
+    if op is None or steps == 0:
         return False
     if isinstance(op, Select):
         given = [v for v in (op.lhs, op.rhs) if not isinstance(v.op, Constant) or v.op.value != -math.inf]
-        return bool(given) and all(_is_of_products(v, is_product) for v in given)
+        return bool(given) and all(_is_of_products(v, is_product, steps - 1) for v in given)
     if isinstance(op, (Reshape, Permute, Broadcast)):
-        return _is_of_products(op.src, is_product)
-    return any(_is_of_products(v, is_product) for v in op.operands) if isinstance(op, Mul) else is_product(op)
+        return _is_of_products(op.src, is_product, steps - 1)
+    if isinstance(op, Mul):
+        return any(_is_of_products(v, is_product, steps - 1) for v in op.operands)
+    return _is_products_alone(op, is_product)
+
+
+def _is_products_alone(op: Any, is_product: IsProduct) -> bool:
+    """Whether MMAs add to zeros: a bias may hold numbers such as -1e9."""
+    while op is not None and is_product(op):
+        if constant_value(op.acc) == 0:
+            return True
+        op = op.acc.op
+    return False
 
 
 def _is_moderate(unit: Unit, value: Value, is_product: IsProduct) -> bool:
@@ -83,8 +98,9 @@ def _is_moderate(unit: Unit, value: Value, is_product: IsProduct) -> bool:
     while work:
         v = work.pop()
         made = None if v in seen else maker_of(v, unit.parents)
-        if made is not None and made.blocks:
-            work += [other for group in carried(made) if v in group for other in group]
+        met = [other for group in carried(made) if v in group for other in group] if made is not None else []
+        if met:
+            work += met
         elif isinstance(made, PASSING):
             work += _sources(made)
         elif v not in seen and not (_is_harmless(made) or _is_of_products(v, is_product)):
