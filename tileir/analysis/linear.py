@@ -9,7 +9,7 @@ takes index arithmetic not to wrap, as proofs do, which say so; `Forms` goes onl
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from tilewright.tileir.analysis.facts import Facts
@@ -81,10 +81,31 @@ class Forms:
 
     def __init__(self, known: Facts | None = None, assumed: list[tuple[Linear, tuple[int, ...]]] | None = None) -> None:
         self.known, self.assumed = known, assumed
+        self._found: dict[Value, Linear | None] = {}
 
     def of(self, value: Value) -> Linear | None:
-        """The form of an integer; None for a tile that has none. A scalar without one is an unknown."""
-        if not isinstance(value.type, TileType) or not value.type.dtype.is_int:
+        """The form of an integer; None for a tile that has none. A scalar without one is an unknown. Each value is
+        looked at once, its operands first, however long a chain is."""
+        work = [value]
+        while work:
+            now = work[-1]
+            missing = () if now in self._found else [v for v in self._asked(now) if v not in self._found]
+            work += missing
+            if not missing:
+                work.pop()
+                if now not in self._found:
+                    self._found[now] = self._of(now)
+        return self._found[value]
+
+    def _asked(self, value: Value) -> Sequence[Value]:
+        """The operands of whose forms the form of a value is made."""
+        op = value.op
+        if op is None or _RULES.of(op) is None or not _is_integer(value):
+            return ()
+        return op.operands if self._exact(op) or self._assumable(value) else ()
+
+    def _of(self, value: Value) -> Linear | None:
+        if not _is_integer(value):
             return None
         rule = None if value.op is None else _RULES.of(value.op)
         exact = rule is None or self._exact(value.op)
@@ -93,7 +114,8 @@ class Forms:
             self.assumed.append((form, value.type.shape))
         if form is None and value.type.shape:
             return self._bounded(value)
-        return Linear(frozenset({(value, 1)})) if form is None else form
+        unknown = form is None or (form.varies and not value.type.shape)
+        return Linear(frozenset({(value, 1)})) if unknown else form
 
     def _bounded(self, value: Value) -> Linear | None:
         if self.assumed is None or self.known is None:
@@ -123,10 +145,13 @@ class Forms:
 
 def form_of(value: Value) -> Linear | None:
     """The form of an integer, index arithmetic taken not to wrap."""
-    return _UNBOUNDED.of(value)
+    return Forms().of(value)
 
 
-_UNBOUNDED = Forms()
+def _is_integer(value: Value) -> bool:
+    return isinstance(value.type, TileType) and value.type.dtype.is_int
+
+
 # Of ops whose exact result is greatest and least at the ends of their operands' ranges.
 _CORNERS: RuleTable[Callable[[int, int], int]] = RuleTable("exact result", {
     arith.Add: lambda a, b: a + b,

@@ -34,22 +34,16 @@ class IndexForms(Forms):
     def __init__(self, facts: Facts) -> None:
         super().__init__()
         self.facts = facts
-        self.found: dict[Value, Linear | None] = {}
         self.least: dict[Terms, int] = {}
-
-    def of(self, value: Value) -> Linear | None:
-        if value not in self.found:
-            self.found[value] = self._of(value)
-        return self.found[value]
 
     def _of(self, value: Value) -> Linear | None:
         op: Any = value.op
         if isinstance(op, Cast):  # which may wrap; other arithmetic wraps alike, whatever its order
             return self._function(op, [self.of(op.src)]) if value.type.shape else Linear(frozenset({(value, 1)}))
         if isinstance(op, Broadcast | Permute | Reshape) or not value.type.shape:
-            return super().of(value)
+            return super()._of(value)
         forms = [self.of(v) for v in op.operands] if op is not None and op.elementwise else []
-        form = None if any(map(is_function, forms)) else super().of(value)
+        form = None if any(map(is_function, forms)) else super()._of(value)
         return self._function(op, forms) if form is None and forms else form
 
     def _function(self, op: Op, forms: list[Linear | None]) -> Linear | None:

@@ -52,7 +52,8 @@ class Thresholds:
 
     def of(self, op: Any, value: bool) -> Threshold | None:
         """Where a comparison of integers is `value` in each element."""
-        self.assumed.clear()
+        self.assumed = []
+        self.forms = Forms(self.known, self.assumed)
         left, right = self.forms.of(op.lhs), self.forms.of(op.rhs)
         if left is None or right is None:
             return None

@@ -28,6 +28,7 @@ from tilewright.tileir.ops.shape import Broadcast
 # of norms store once halved the bytes of each access of the loop before, whose loads were not prefetched then: RMS norm
 # of 16384 x 4096 bfloat16 and its gradients 320 us on an H200, 170 so.
 LOOP_WEIGHT = 32
+LONGEST_CHEAP = 64  # ops that are cheap to repeat: all of a random number's rounds are not
 
 
 @dataclass(slots=True, eq=False)
@@ -66,7 +67,7 @@ class Classes(Joined[Value]):
     def __init__(self, unit: Compilation) -> None:
         super().__init__()
         self.unit = unit
-        self.cheap: set[Value] = set()
+        self.cheap: dict[Value, int] = {}  # and of how many ops the longest chain is that makes one
         self.anchors: dict[Op, Anchor] = {}
         self.edges: list[Op] = []
         self.groups: dict[Op, list[Value]] = {}
@@ -94,8 +95,8 @@ class Classes(Joined[Value]):
             self._op(op, weight)
 
     def _op(self, op: Op, weight: int) -> None:
-        if self._is_cheap(op):
-            self.cheap.update(op.results)
+        if (length := self._cheap_chain(op)) is not None:
+            self.cheap[op.results[0]] = length
         elif isinstance(op, Fold):
             self._same_shapes(op)
         elif op.blocks:
@@ -115,12 +116,14 @@ class Classes(Joined[Value]):
             self._same_shapes(op, self._set_apart(op, weight))
             self._anchor(op, weight)
 
-    def _is_cheap(self, op: Op) -> bool:
+    def _cheap_chain(self, op: Op) -> int | None:
+        """The longest chain of ops that make its result for each user anew; None where it has a layout."""
         if len(op.results) != 1 or not is_tile(op.results[0]):
-            return False
-        splat = isinstance(op, Broadcast) and not op.src.type.shape
-        tiles = [v for v in op.operands if is_tile(v)]
-        return op.rematerializable or splat or (op.cheap and bool(tiles) and all(v in self.cheap for v in tiles))
+            return None
+        if op.rematerializable or (isinstance(op, Broadcast) and not op.src.type.shape):
+            return 1
+        lengths = [self.cheap.get(v, LONGEST_CHEAP) for v in op.operands if is_tile(v)]
+        return max(lengths) + 1 if op.cheap and lengths and max(lengths) < LONGEST_CHEAP else None
 
     def _same_shapes(self, op: Op, apart: Collection[Value] = ()) -> None:
         """One class for operands and results of equal shape: for element-wise ops, gathers and unknown ops."""

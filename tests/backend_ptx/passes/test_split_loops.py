@@ -176,8 +176,19 @@ def quotients(out, low: int, high: int, limit: int, step: Int):
     tw.store(out, (0,), acc)
 
 
+@tw.tile_kernel
+def from_a_tile(out, low: int, high: int, limit: int, step: Int):
+    """A bound that is the only element of a tile is a number like any other."""
+    acc, bound = tw.zeros((T,), tw.int32), ((tw.load(out, 0, 1) + high) % 100).reshape(())
+    for j in range(0, bound, step):
+        columns = j * T + tw.arange(T, dtype=tw.int32)
+        acc = acc * 3 + tw.where(columns < bound * 100, acc + j, 0)
+    tw.store(out, (0,), acc)
+
+
 PARTS = {branch: 2, turned_branch: 2, mask: 2, window: 3, first: 2, last: 2, left_alone: 1, hand_split: 2,
-         two_limits: 2, scaled: 2, outside: 3, may_wrap: 3, may_wrap_above: 2, quotients: 3}
+         two_limits: 2, scaled: 2, outside: 3, may_wrap: 3, may_wrap_above: 2, quotients: 3,
+         from_a_tile: 2}
 
 
 def before_and_after(kernel: Any, step: int) -> tuple[Function, Function]:
@@ -221,6 +232,21 @@ def test_every_part_does_what_the_loop_did(kernel: Any, step: int) -> None:
         np.testing.assert_array_equal(outs[0], outs[1])
 
     same()
+
+
+@tw.tile_kernel
+def long_sums(out, n: int, c: int, count: Int):
+    acc, columns = tw.zeros((T,), tw.int32), tw.arange(T, dtype=tw.int32)
+    for k in tw.static_iter(range(count)):
+        columns = columns + columns if k < 30 else columns + c
+    for j in range(n):
+        acc = acc * 3 + tw.where(j * T + columns < n * T - 7, acc + j, 0)
+    tw.store(out, (0,), acc)
+
+
+def test_long_sums_are_looked_at_once() -> None:
+    """Of sums that are doubled again and again, and of chains of hundreds, neither time nor the stack runs out."""
+    assert "add.s32" in long_sums.ptx(tw.spec("i32[512]"), 9, 1, 400, target="sm_90a")
 
 
 def test_no_part_tests_what_it_knows() -> None:
