@@ -186,3 +186,16 @@ def test_sums_of_products_by_any_number(depth: int, scaled: bool, products: int)
     for f, out in zip((before, after), outs, strict=True):
         compile_function(f).run((1, 1, 1), [a, b, out, 30.0])
     np.testing.assert_allclose(outs[1], outs[0], rtol=1e-6)
+
+
+def test_products_of_integers_are_exact() -> None:
+    """The floor of 41 by 41 is 1."""
+    @tw.tile_kernel
+    def kernel(a, b, out, number: float):
+        x = tw.load(b, (0, 0), (64, 64)).astype(tw.float16).transpose()
+        s = tw.mma(tw.load(a, (0, 0), (64, 64)), x, tw.zeros((64, 64), tw.float32))
+        tw.store(out, (0, 0), tw.floor(s / number))
+
+    f = parse(kernel.ir(*(np.zeros((64, 64), dtype) for dtype in (np.float16, np.int8, np.float32)), 41.0))
+    multiply_by_reciprocals(Unit(f))
+    assert [op.lhs.type.size for op in f.walk() if isinstance(op, Div)] == [64 * 64]

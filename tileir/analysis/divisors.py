@@ -60,18 +60,30 @@ def is_uncertain(value: Value) -> bool:
 
 def is_of_products(value: Value) -> bool:
     """Whether each element of a tile is a sum of many products of floats, or a multiple of one: within n * eps of the
-    sum of their magnitudes, so that a quotient by any number that is wrong by 4 * eps is that of another such sum."""
+    sum of their magnitudes, so that a quotient by any number that is wrong by 4 * eps is that of another such sum.
+    Those of integers are exact: the floor of 41 by 41 is 1."""
     op = value.op
     while isinstance(op, (arith.Mul, shape.Reshape, shape.Permute)):
         sources = [v.op for v in op.operands if not is_uniform(v)]
         op = sources[0] if len(sources) == 1 else None
-    return isinstance(op, Mma) and op.a.type.dtype.is_float and op.a.type.shape[-1] >= SUMMANDS
+    if not isinstance(op, Mma) or not op.a.type.dtype.is_float or any(map(_is_of_integers, (op.a, op.b))):
+        return False
+    return bool(op.a.type.shape[-1] >= SUMMANDS)
+
+
+def _is_of_integers(value: Value) -> bool:
+    """Whether floats are integers, by a cast: counts are exact."""
+    op = value.op
+    while isinstance(op, (shape.Broadcast, shape.Reshape, shape.Permute, Cast)):
+        if isinstance(op, Cast) and not op.src.type.dtype.is_float:
+            return True
+        op = op.src.op
+    return False
 
 
 def _is_rounded_much(op: ReduceSum) -> bool:
-    """Whether a sum has many summands, in float32 at most, that are not integers: counts are exact."""
-    summed = op.src.op
-    counts = isinstance(summed, Cast) and not summed.src.type.dtype.is_float
+    """Whether a sum has many summands, in float32 at most, that are not integers."""
     summands = prod(op.src.type.shape[axis] for axis in op.axes)
     dtype = op.src.type.dtype
-    return bool(dtype.is_float and dtype.bitwidth <= float32.bitwidth and summands >= SUMMANDS and not counts)
+    narrow = dtype.is_float and dtype.bitwidth <= float32.bitwidth
+    return bool(narrow and summands >= SUMMANDS and not _is_of_integers(op.src))
