@@ -170,3 +170,41 @@ def test_gathers_stay_behind_stores() -> None:
     unroll_loops(Unit(f))
     kinds = [op.opcode for op in f.walk() if op.opcode in ("gather", "scatter")]
     assert kinds == ["gather", "scatter", *["gather"] * 5]
+
+
+def from_what_is_stored(p, y, i):
+    tw.store(p, 0, tw.load(p, 1, ()) + 3)
+    return tw.gather(y, i + 4 * tw.load(p, 0, ()))
+
+
+def counted(p, y, i):
+    tw.store(p, 0, 5)
+    return tw.gather(y, i + 4 * tw.atomic_add(p, 0, 1))
+
+
+def in_a_branch(p, y, i):
+    shift = 8 * tw.load(p, 1, ())
+    shift = shift * 2 if tw.load(p, 2, ()) > 0 else shift
+    if tw.load(p, 3, ()) > 0:
+        shift = shift + 4 * tw.load(p, 1, ())
+    return tw.gather(y, i + shift * 4)
+
+
+@pytest.mark.parametrize("place", [from_what_is_stored, counted, in_a_branch])
+def test_indices_that_cannot_move(place: Callable[..., Any]) -> None:
+    """Vectors stay behind what writes the numbers that say where they are, or chooses them."""
+
+    @tw.tile_kernel
+    def kernel(x, p, y, out):
+        i = tw.arange(64, dtype=tw.int32)
+        acc = tw.gather(y, i + 1)
+        acc += place(p, y, i)
+        for k in range(4):
+            acc += tw.gather(x, i + k)
+        tw.store(out, 0, acc)
+
+    x, y = (np.arange(n, dtype=np.float32) ** 2 for n in (80, 300))
+    want, got = np.zeros(64, np.float32), np.zeros(64, np.float32)
+    kernel.interpret((1,), x, np.array([0, 1, 1, 1], np.int32), y, want)
+    kernel.simulate((1,), x, np.array([0, 1, 1, 1], np.int32), y, got)
+    assert want.any() and (want == got).all()

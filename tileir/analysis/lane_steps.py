@@ -19,6 +19,11 @@ from tilewright.tileir.layouts.queries import register_offsets
 from tilewright.tileir.types import ArrayType
 
 
+FAR = 1 << 30
+"""Indices and bytes that lanes lie apart at most: numbers of 32 bits that wrap between lanes would name other elements,
+or the same ones from other addresses."""
+
+
 class Place(NamedTuple):
     """The address of lane `base`, and so many bytes behind it."""
 
@@ -28,7 +33,7 @@ class Place(NamedTuple):
 
 class LaneSteps:
     """Of a gather, scatter or atomic operation. `steps`: for each lane how far its indices lie from those of lane 0,
-    along each axis of the array; None where they are not linear."""
+    along each axis of the array; None where they are not linear, or go far."""
 
     def __init__(self, unit: Unit, op: Any, layout: Layout | None) -> None:
         self.op = op
@@ -36,9 +41,10 @@ class LaneSteps:
         linear = [form for form in forms if form is not None and not is_function(form)]
         exact = all(index.type.dtype.bitwidth >= 32 for index in op.indices)
         known = layout is not None and is_plain(layout) and len(linear) == len(forms) and exact
-        self.steps: list[tuple[int, ...]] | None = [
-            tuple(sum(n * offset[axis] for axis, n in form.along) for form in linear)
-            for offset in register_offsets(layout)] if known and layout is not None else None
+        steps = [tuple(sum(n * offset[axis] for axis, n in form.along) for form in linear)
+                 for offset in register_offsets(layout)] if known and layout is not None else []
+        near = bool(steps) and all(abs(n) <= FAR for step in steps for n in step)
+        self.steps: list[tuple[int, ...]] | None = steps if near else None
 
     def places(self, array: ArrayType, lanes: Sequence[int]) -> list[Place]:
         """For each of some lanes one of them, and how many bytes its address lies behind that one's: those of a group,
@@ -57,7 +63,8 @@ class LaneSteps:
         found = {}
         for places in groups.values():
             least = min(places, key=lambda place: place.bytes)
-            shares = array.small or self._ascend(least.base, [place.base for place in places])
+            near = max(place.bytes for place in places) - least.bytes <= FAR
+            shares = near if array.small else self._ascend(least.base, [place.base for place in places])
             for lane, bytes_ in places:
                 found[lane] = Place(least.base, bytes_ - least.bytes) if shares else Place(lane)
         return [found[lane] for lane in lanes]

@@ -14,7 +14,7 @@ beside subnormal bfloat16 it is the flushing that the hardware's own functions d
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import prod
+from math import ceil, log2, prod
 from typing import Any, NamedTuple
 
 from tilewright.tileir.analysis.float_ranges import float_range
@@ -130,7 +130,12 @@ def _multiplied(op: arith.Mul, errors: _Errors, unit: Unit) -> Use | None:
     power = 2 * errors.power if op.lhs is op.rhs else errors.power
     if gain > FACTOR or power > POWER:
         return None
-    return Use(passed=(errors._replace(value=op.result, factor=True, gain=gain, power=power),))
+    return Use(passed=(errors._replace(value=op.result, factor=True, gain=_whole(gain), power=power),))
+
+
+def _whole(gain: float) -> float:
+    """The next of few gains: as many as there are products of factors, a value would be looked at that often."""
+    return 2.0 ** (ceil(8 * log2(gain)) / 8)
 
 
 @_RULES.register(arith.Div)
@@ -140,7 +145,7 @@ def _divided(op: arith.Div, errors: _Errors, unit: Unit) -> Use | None:
         return None
     low = float_range(op.rhs).low if errors.flushed else 1.0
     gain = errors.gain / min(1.0, low) if low > 0 else FACTOR * 2
-    return None if gain > FACTOR else Use(passed=(errors._replace(value=op.result, factor=True, gain=gain),))
+    return None if gain > FACTOR else Use(passed=(errors._replace(value=op.result, factor=True, gain=_whole(gain)),))
 
 
 @_RULES.register(control.Yield, control.Condition)

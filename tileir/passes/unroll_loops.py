@@ -118,7 +118,8 @@ def _unroll(b: Rewriter, op: For) -> None:
 
 def _begin_with_vectors(unit: Unit, block: Block) -> None:
     """Move gathers up to the first of their array and shape, those that read whole vectors in front: what other ones
-    have of these is then there. Their indices move with them."""
+    have of these is then there. Their indices move with them, which may be computed from what is loaded: nothing that
+    may depend on what it passes moves, nor what has bodies, as these use more than its operands."""
     groups: dict[object, list[Op]] = {}
     changing = changing_arrays(unit.function)
     for op in block.ops:
@@ -131,7 +132,8 @@ def _begin_with_vectors(unit: Unit, block: Block) -> None:
             first = block.ops.index(gathers[0])
             rest = [op for op in block.ops[first:] if op not in needed]
             moved = [op for op in block.ops[first:] if op in needed and op not in gathers]
-            block.ops[first:] = [*moved, *ranked, *rest]
+            if not any(op.effectful or op.blocks for op in moved):
+                block.ops[first:] = [*moved, *ranked, *rest]
 
 
 def _width(unit: Unit, op: Op) -> int:
@@ -141,7 +143,7 @@ def _width(unit: Unit, op: Op) -> int:
 
 
 def _needed(block: Block, gathers: Collection[Op]) -> set[Op]:
-    """The gathers, and what their indices and paddings are computed from in the block: linear forms load nothing."""
+    """The gathers, and what their indices and paddings are computed from in the block."""
     inside, needed, work = set(block.ops), set(gathers), [v for op in gathers for v in op.operands]
     while work:
         op = work.pop().op

@@ -53,6 +53,20 @@ def two_ways(x, out, shift: int):
     tw.store(out, tw.bid(0), tw.reshape(t, (N,)))
 
 
+@pytest.mark.parametrize(("factor", "shift"), [(11184811, 0), (4194304, -2**30)])
+def test_lanes_far_apart(factor: int, shift: int) -> None:
+    """Indices of the first and the last lane are inside, beside others that are not; bytes from another lane wrap."""
+
+    @tw.tile_kernel
+    def far(x, out):
+        tw.store(out, tw.bid(0), tw.gather(x, tw.arange(N, dtype=tw.int32) * factor + shift, padding_value=7))
+
+    x, want, got = np.arange(1000, dtype=np.int32), np.zeros(N, np.int32), np.zeros(N, np.int32)
+    far.interpret((1,), x, want)
+    far.simulate((1,), x, got, target="sm_90a")
+    assert (want != 7).any() and (want == got).all()
+
+
 @pytest.mark.parametrize(("kernel", "more"), [
     (shifted, False), (shifted, True), (reversed_, False), (reversed_, True), (unsigned, False), (unsigned, True),
     (two_ways, False), (two_ways, True), (narrow, False), (narrow, True)], ids=lambda p: getattr(p, "__name__", str(p)))
