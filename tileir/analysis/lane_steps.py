@@ -18,7 +18,6 @@ from tilewright.tileir.layouts.flat import is_plain
 from tilewright.tileir.layouts.queries import register_offsets
 from tilewright.tileir.types import ArrayType
 
-
 FAR = 1 << 30
 """Indices and bytes that lanes lie apart at most: numbers of 32 bits that wrap between lanes would name other elements,
 or the same ones from other addresses."""

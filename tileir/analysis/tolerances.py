@@ -135,7 +135,7 @@ def _multiplied(op: arith.Mul, errors: _Errors, unit: Unit) -> Use | None:
 
 def _whole(gain: float) -> float:
     """The next of few gains: as many as there are products of factors, a value would be looked at that often."""
-    return 2.0 ** (ceil(8 * log2(gain)) / 8)
+    return float(2.0 ** (ceil(8 * log2(gain)) / 8))
 
 
 @_RULES.register(arith.Div)

@@ -34,6 +34,9 @@ from tilewright.tileir.rewrite import Rewriter, only, rewrite
 FORMS = {"exp": (Form.FLUSHED, Form.RELATIVE), "exp2": (Form.FLUSHED,), "erf": (Form.BESIDE_ONE,)}
 ERRORS = {Form.FLUSHED: "within 64 ulp, zero below 2**-126", Form.RELATIVE: "within 64 ulp",
           Form.BESIDE_ONE: "its sum with one is within 128 ulp, or 2**-22"}
+SPAN = 2.0**32
+"""Products with constants of so much at most have overflowed only where an error function of others is not zero, which
+times infinity is none."""
 
 
 def shorten_exponentials(unit: Unit) -> Preserved:
@@ -133,13 +136,16 @@ def _constant(value: Value) -> float | None:
 
 
 def _root(value: Value) -> Value:
-    """What a value is a product or quotient of by positive constants."""
+    """What a value is a product or quotient of by positive constants, which together keep it within `SPAN`."""
+    span = 1.0
     while isinstance(value.op, (Mul, Div)):
         op = value.op
-        if _constant(op.rhs):
-            value = op.lhs
-        elif isinstance(op, Mul) and _constant(op.lhs):
-            value = op.rhs
-        else:
+        turned = isinstance(op, Mul) and _constant(op.rhs) is None
+        factor = _constant(op.lhs if turned else op.rhs)
+        if factor is None:
             break
+        span *= max(factor, 1 / factor)
+        if span > SPAN:
+            break
+        value = op.rhs if turned else op.lhs
     return value

@@ -140,10 +140,10 @@ def in_flight(
             assert isinstance(last, Product)
             steps, until = [last], [op for op in body.ops if param in all_reads(op)]
         computed = [op for step in steps for op in _writers(step, room, order) if op in order]
-        if early and not until and steps == alone and _is_stepwise(steps[0], computed):
+        mine = users.get(yielded[i]) == [body.terminator] and yielded.count(yielded[i]) == 1
+        if early and mine and value is yielded[i] and steps == alone and _is_stepwise(steps[0], computed):
             computed = []
         until += computed
-        mine = users.get(yielded[i]) == [body.terminator] and yielded.count(yielded[i]) == 1
         late = not until or (ahead and yielded[i].op is products[-1]) or (early and not steps[0].unit.enter and (
             min(until, key=order.__getitem__) in computed or min(order[op] for op in until) > first))
         if mine and late and len({step.unit for step in steps}) == 1:
