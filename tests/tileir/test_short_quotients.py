@@ -11,7 +11,7 @@ import tilewright as tw
 from tilewright.tileir.analysis.float_ranges import float_range
 from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.core import Function
-from tilewright.tileir.ops.arith import Div
+from tilewright.tileir.ops.arith import Add, Div
 from tilewright.tileir.ops.math import Sigmoid, Sqrt
 from tilewright.tileir.parser import parse
 from tilewright.tileir.passes.shorten_quotients import shorten_quotients
@@ -89,3 +89,10 @@ def test_ranges() -> None:
     found = [float_range(op.rhs) for op in shortened(lambda t: 1.0 / (1.0 + tw.exp(-tw.abs(t)))).walk()
              if isinstance(op, Div)]
     assert [known.low for known in found] == [1] and 2 <= found[0].high < 2.001
+
+
+def test_sums_are_rounded_up() -> None:
+    """To the next number of their dtype: 1.0059 to 1.0078 in bfloat16."""
+    f = shortened(lambda t: tw.sigmoid(t.astype(tw.bfloat16)) + 0.005859375)
+    [found] = [float_range(op.result) for op in f.walk() if isinstance(op, Add)]
+    assert 1.0078125 <= found.high < 1.02

@@ -40,8 +40,6 @@ class FloatRange(NamedTuple):
 
 
 ANY = FloatRange()
-ROUNDED_UP = 1.0 + 2.0**-20
-"""No sum of narrower numbers than float64 is rounded to more than this times its greatest value."""
 NOT_NEGATIVE = FloatRange(0.0)
 
 _Known = Callable[[Value], FloatRange]
@@ -104,7 +102,8 @@ def _share(op: functions.Sigmoid, of: _Known) -> FloatRange:
 @_RULES.register(arith.Add)
 def _sum(op: arith.Add, of: _Known) -> FloatRange:
     one, other = of(op.lhs), of(op.rhs)
-    high = (one.high + other.high) * ROUNDED_UP if one.high + other.high >= 0 else math.inf
+    rounded_up = 1.0 + 2.0**-op.result.type.dtype.mantissa
+    high = (one.high + other.high) * rounded_up if one.high + other.high >= 0 else math.inf
     return FloatRange(max(one.low, other.low) if one.positive and other.positive else -math.inf, high)
 
 
