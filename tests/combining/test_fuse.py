@@ -147,6 +147,19 @@ def test_random_chains_fuse() -> None:
     assert sum("is fused with" in text for text in told) >= 6 and any("is not fused with" in text for text in told)
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_the_ir_of_fused_launches_runs(seed: int) -> None:
+    """It prints, parses to itself, and leaves the bits of the kernel in every argument."""
+    for ran in fused_is_unfused(random_chain(seed)).launches:
+        if len(ran.names) > 1:
+            text = ran.kernel.ir(*ran.args)
+            assert to_text(parse(text)) == text
+            one, other = ([a.copy() if isinstance(a, np.ndarray) else a for a in ran.args] for _ in range(2))
+            ran.kernel[ran.grid](*one)
+            tw.kernel_from_ir(text)[ran.grid](*other)
+            assert [np.asarray(a).tobytes() for a in one] == [np.asarray(a).tobytes() for a in other]
+
+
 def layer(g: Any, tk: int, out: Any, arrays: Any) -> None:
     x, w, weight, bias, more = arrays
     (m, k), n = x.shape, w.shape[1]
@@ -179,6 +192,11 @@ def test_a_layer_of_four_kernels(tk: int) -> None:
     assert ran.names == ("layer_norm", "linear", "bias_gelu", "dropout") and ran.grid == (3, 3, 1)
     assert "linear is fused with layer_norm: computed where it is loaded" in g.explain()
     assert "wgmma" not in ran.kernel.ptx(*ran.args, target="sm_80")
+    text = ran.kernel.ir(*ran.args)
+    assert to_text(parse(text)) == text
+    again = np.zeros_like(out)
+    tw.kernel_from_ir(text)[ran.grid](*(again if a is out else a for a in ran.args))
+    np.testing.assert_array_equal(again.view(np.uint16), want.view(np.uint16))
 
 
 def test_rows_and_what_follows() -> None:

@@ -66,7 +66,6 @@ from tuned_matmul import in_bands, persistent, plain
 from vector_add import vector_add
 
 import tilewright as tw
-from tilewright.tileir.ops.atomics import AtomicRmw
 
 random = np.random.default_rng(21)
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -192,31 +191,6 @@ def test_parts_of_a_product() -> None:
     g = np.concatenate(cotangents[::-1])
     np.testing.assert_allclose(a_grad, g @ b.T, atol=1e-5)
     np.testing.assert_allclose(b_grad, a.T @ g, atol=1e-5)
-
-
-ATOMIC = {
-    "attention": "q k v", "linear_gelu": "a b bias", "gemv": "x", "gemm": "a b", "convolve": "image weight",
-    "embed": "table", "fft64": "matrix twiddle", "linear_relu": "x w bias", "gather_rows": "table", "heat_step": "old",
-    "layer_norm": "weight bias", "accelerate": "position mass", "persistent_matmul": "a b", "segmented_sum": "x",
-    "sin_affine": "a b", "csr_times_vector": "values x", "split_k_atomic": "a b", "partial_products": "a b",
-    "plain": "a b", "in_bands": "a b", "project": "x w", "fused_block": "x gamma beta w bias", "matmul": "a b",
-    "expert_layer": "x weight share", "segmented_mask": "x", "linear": "x w b", "norm_relu": "gain shift",
-    "persistent": "a b", "multiply": "a b", "multiply_add": "a b others", "key_gradients": "v grad delta",
-    "query_gradients": "v grad delta",
-}
-"""The gradients of whose elements several blocks have a share, or of which only data say who has."""
-
-
-@pytest.mark.parametrize("run", RUNS, ids=name)
-def test_atomic_additions_only_where_blocks_share_elements(run: Run) -> None:
-    names = [p.name for p in run.kernel.specialiser.params]
-    given, wrt, outputs = dict(zip(names, run.arguments, strict=True)), run.wrt.split(), run.outputs.split()
-    backward = tw.grad(run.kernel, wrt=tuple(wrt), outputs=tuple(outputs), stored_once=tuple(run.stored_once.split()))
-    function = backward.lower(*run.arguments, *(given[n].copy() for n in (*outputs, *wrt))).tile_ir()
-    written = [op.array for op in function.walk() if isinstance(op, AtomicRmw)]
-    while any(array.op for array in written):
-        written = [array.op.operands[0] if array.op else array for array in written]  # of slices, what they are of
-    assert {array.hint for array in written} == {f"{n}_grad" for n in ATOMIC.get(name(run), "").split()}
 
 
 WRITES = "this reads an array that the kernel also writes"

@@ -1,13 +1,16 @@
-"""What a launch of a gradient allocates on a GPU comes and goes in the order of the launch's stream."""
+"""What a launch of a gradient allocates on a GPU: nothing where it recomputes, else in the order of its stream."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks import derivative_kernels as forward
 from support import fake_cuda
+from support.differentiable import recurrence
 from support.fake_cuda import FakeCuda
 
 import tilewright as tw
@@ -49,3 +52,26 @@ def test_workspaces_and_parts_follow_the_stream(cuda: FakeCuda) -> None:
         backward[1](x, out, 100, g, x_grad)
         backward[1](x, out, 100, g, x_grad, stream=stream)
     assert [n for _, n in cuda.freed] == [current.handle, stream.handle]
+
+
+def made(*shape: int) -> Any:
+    return tw.to_device(np.ones(shape, np.float32))
+
+
+@pytest.mark.parametrize("name", ["loop", "attention", "softmax", "scan"])
+def test_gradients_that_recompute_allocate_nothing(cuda: FakeCuda, name: str) -> None:
+    """Neither what a loop carries, nor the scores of attention, whose logarithms of sums are a residual."""
+    q, out, lse, g, t = made(2, 40, 16), made(2, 40, 16), made(2, 40), made(2, 40, 16), made(16)
+    cases: dict[str, tuple[Any, ...]] = {
+        "loop": (powers, (t, made(16), 100), "x", {}, (made(16), made(16))),
+        "attention": (forward.attention, (q, made(2, 40, 16), made(2, 40, 16), out, lse, 0.25, 16, 16, 16, True),
+                      ("q", "k", "v"), {"residuals": ("out", "lse")}, (g, *(made(2, 40, 16) for _ in range(3)))),
+        "softmax": (forward.softmax, (made(3, 16), made(3, 16), 1, 16), "x", {}, (made(3, 16), made(3, 16))),
+        "scan": (recurrence, (made(3, 8), made(3, 8), made(3, 8), 8), ("a", "b"), {}, [made(3, 8) for _ in range(3)]),
+    }
+    kernel, given, wrt, options, extra = cases[name]
+    backward = tw.grad(kernel, wrt=wrt, outputs="out", **options)
+    there, launches = set(cuda.memory), len(cuda.launches)
+    cuda.freed.clear()
+    backward[3, 2](*given, *extra)
+    assert (set(cuda.memory), len(cuda.launches) - launches, cuda.freed) == (there, 1, [])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from derivatives.table import ONE, TWO, case
-from derivatives.tile_table import TILES, of_tile
+from derivatives.tile_table import ALONG, TILES, of_tile
 from support.gradcheck import ROUNDING, gradcheck, gradients
 
 import tilewright as tw
@@ -61,6 +61,23 @@ def test_reductions_of_each_rank(reduce: Any) -> None:
     x, y, z = (random.standard_normal(shape) for shape in ((8,), (3, 2, 3), (3, 1, 3)))
     outputs = {"out": np.zeros(2), "more": np.zeros((2, 2)), "one": np.zeros((3, 3)), "all_of_it": np.zeros(2)}
     gradcheck(kernel, (2,), {"x": x, "y": y, "z": z, **outputs}, ["x", "y", "z"], list(outputs))
+
+
+@pytest.mark.parametrize("name", ALONG)
+def test_each_axis_of_each_rank(name: str) -> None:
+    """Of tiles of one axis and of each of three, in arrays that fill them, that end within them, and of one element."""
+    for tile, shapes in (((8,), ((8,), (5,), (1,))), ((2, 2, 4), ((4, 2, 4), (3, 1, 3), (1, 1, 1)))):
+        for axis in range(len(tile)):
+
+            @tw.tile_kernel
+            def kernel(x, out, tile: tw.Constant[Any], axis: tw.Constant[int]):
+                at = (tw.bid(0), 0, 0)[: len(tile)]
+                t = tw.load(x, at, tile, padding_mode=tw.PaddingMode.ZERO)
+                tw.store(out, at, ALONG[name](t, axis))
+
+            for shape in shapes:
+                x = np.random.default_rng(3).standard_normal(shape)
+                gradcheck(kernel, (2,), {"x": x, "out": np.zeros(shape), "tile": tile, "axis": axis}, ["x"])
 
 
 @pytest.mark.parametrize("reduce, values, wanted", [

@@ -70,6 +70,30 @@ TILES: dict[str, tuple[Callable[[Any], Any], int]] = {
 }
 
 
+def halves(t: Any, axis: Any) -> Any:
+    """The second half of a tile beside its double."""
+    both = tw.cat((t * t, tw.sin(t)), axis)
+    return tw.extract(both, tuple(int(k == axis) for k in range(len(t.shape))), t.shape)
+
+
+def from_behind(t: Any, axis: Any) -> Any:
+    """Each element that of the last place less its own, by positions."""
+    n = t.shape[axis]
+    places = tw.reshape(n - 1 - tw.arange(n, dtype=tw.int32), tuple(n if k == axis else 1 for k in range(len(t.shape))))
+    return tw.take(t * t, tw.broadcast_to(places, t.shape), axis) * t
+
+
+# What is made of a tile along one of its axes, in its shape.
+ALONG: dict[str, Callable[[Any, Any], Any]] = {
+    "cumsum": lambda t, axis: tw.cumsum(t * t, axis, reverse=True), "cumprod": lambda t, axis: tw.cumprod(t, axis),
+    "scan": lambda t, axis: tw.scan(t, axis, larger, -1e30),
+    "reduce": lambda t, axis: t * tw.reduce(t, axis, larger, -1e30, keepdims=True),
+    "flip and roll": lambda t, axis: tw.flip(t, axis) * tw.roll(t, 1, axis),
+    "sorted": lambda t, axis: tw.take(t, tw.argsort(t.astype(tw.float32), axis), axis) * t,
+    "cat and extract": halves, "take": from_behind,
+}
+
+
 def of_tile(name: str) -> tw.tile_kernel:
     """The row of a name as a kernel of arrays of up to eight columns, with a tile of 2 x 8."""
     function = TILES[name][0]

@@ -50,6 +50,9 @@ def test_a_warm_launch_loads_neither_frontend_nor_passes_nor_llvm(tmp_path: Path
     for name in ("llvmlite", *(f"tilewright.{part}" for part in parts)):
         assert any(module == name or module.startswith(f"{name}.") for module in cold), name
         assert not [module for module in warm if module == name or module.startswith(f"{name}.")]
+    for name in ("tilewright.deriving", "tilewright.combining", "tilewright.tileir.derivatives",
+                 "tilewright.tileir.combining"):
+        assert not [module for module in cold if f"{module}.".startswith(f"{name}.")], "nobody has asked for gradients"
 
 
 def test_the_host_works_while_the_driver_starts(monkeypatch: pytest.MonkeyPatch) -> None:
