@@ -29,9 +29,6 @@ from tilewright.tracebacks import public
 
 # Elements of a tile: 8 for each of 128 threads.
 TILE = 1024
-# Of a gate half as many: on an H100 8192 x 2048 bfloat16 elements take 35.8 us in place of 36.5, 4096 x 28672 232.9 in
-# place of 235.2, their gradients as long by either.
-GATE = 512
 # Heads of which a block of rotary embedding takes so many elements each (H100, 4x32x4096x128: 94 us, of one 99).
 HEADS = 2
 NUMBER = (int, float)
@@ -228,7 +225,7 @@ def gated(gate: Array, up: Array, activation: str = "silu", *, out: Array | None
     Errors: TileTypeError for another dtype, TileValueError for shapes that differ and for an unknown activation.
     """
     _check_gate("gated", gate, up, activation)
-    shape, tile = flat_tile(gate.shape, GATE)
+    shape, tile = flat_tile(gate.shape)
     result = output("gated", out, gate, gate.shape)
     launch(device.gate_tiles, (blocks(shape[1], tile[1]), blocks(shape[0], tile[0])), rows_of(gate), rows_of(up),
            view_of_output("gated", result, shape), activation, *tile)

@@ -78,7 +78,7 @@ def _output(function: str, out: Array | None, like: Array) -> Array:
 def _along(rows: Any, middle: Any, function: str, inputs: tuple[Array, ...], out: Array, axis: int) -> None:
     """Launch the kernel of rows where a block holds a row of the last axis, else the one that walks along the axis."""
     n, outer, inner = out.shape[axis], count(out.shape[:axis]), count(out.shape[axis + 1:])
-    plan = rows_and_width(out, n)
+    plan = rows_and_width(out, n, len(inputs))
     if inner == 1 and plan is not None:
         flat = [*(view(x, (outer, n)) for x in inputs), view_of_output(function, out, (outer, n))]
         launch(rows, (blocks(outer, plan[0]),), *flat, *plan)

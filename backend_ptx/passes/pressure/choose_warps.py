@@ -33,7 +33,7 @@ from tilewright.tileir.layouts.flat import log2
 from tilewright.tileir.ops.arith import Add
 from tilewright.tileir.ops.control import For
 from tilewright.tileir.ops.fold import Fold, ScanWith
-from tilewright.tileir.ops.memory import Load
+from tilewright.tileir.ops.memory import Load, TileAccess
 
 USUAL = 4
 # Teams of warps that run blocks in turns; slots of full rings; columns of an MMA from which on its operands take shared
@@ -68,14 +68,19 @@ class Warps(NamedTuple):
     reason: str
 
 
-def decide_warps(sizes: list[tuple[int, int]], wanted: int | None, target: Target, reduces: int = 0) -> Warps:
+def decide_warps(
+    sizes: list[tuple[int, int]], wanted: int | None, target: Target, reduces: int = 0, moved: int = 0,
+) -> Warps:
     """From (elements, bytes per element) of the tiles of a kernel and the user's `num_worker_warps`. `reduces`: the
-    most bytes of a row in a thread, where it is reduced.
+    most bytes of a row in a thread, where it is reduced. `moved`: the most bytes per element of those in memory, where
+    all is loaded before it is computed with.
 
-    Each thread should move at least one 16-byte vector of the largest tile. Four warps hide latency well; a tile that
-    would fill the registers of four gets more. A reduction across warps costs barriers, so it gets as few warps as hold
-    the tile (softmax of bfloat16 rows of 1024: 0.98 of a copy's rate with one warp, 0.89 with four, 0.62 with eight, on
-    an H200).
+    Each thread should move at least one 16-byte vector of the largest tile, as memory holds it: where threads load two
+    of 8 bytes, as many as an SM runs wait for less than IN_FLIGHT. silu(a) * b of 8192 x 8192 bfloat16 numbers, behind
+    other memory, takes 92.4 us by tiles of 512 and two warps, 94.7 with four, 92.1 by 1024 and four, 95.9 with eight
+    (H200). Four warps hide latency well; a tile that would fill the registers of four gets more. A reduction across
+    warps costs barriers, so it gets as few warps as hold the tile (softmax of bfloat16 rows of 1024: 0.98 of a copy's
+    rate with one warp, 0.89 with four, 0.62 with eight, on an H200).
     """
     if wanted is not None:
         most = target.threads_per_block // 32
@@ -86,11 +91,12 @@ def decide_warps(sizes: list[tuple[int, int]], wanted: int | None, target: Targe
         return Warps(1, decisions.NO_TILES)
     elements, width = max(sizes, key=prod)
     size = elements * width
-    vectors = -(-size // VECTOR_BYTES)
+    vectors = -(-elements * (moved or width) // VECTOR_BYTES)
     if reduces:
         count = min(MOST, 1 << log2(max(1, size // (32 * reduces))))
     elif vectors < 32 * USUAL:
-        return Warps(1 << log2(max(1, vectors // 32)), decisions.warps_by_vectors(elements, width, VECTOR_BYTES))
+        count = 1 << log2(max(1, vectors // 32))
+        return Warps(count, decisions.warps_by_vectors(elements, moved or width, VECTOR_BYTES))
     else:
         count = _divide(size, BYTES_A_THREAD, USUAL, MOST)
     return Warps(count, decisions.warps_by_bytes(elements, width, max(1, size // (32 * count)), reduces > 0))
@@ -102,6 +108,14 @@ def _divide(amount: int, each: int, least: int, most: int) -> int:
     while count < most and amount // (32 * count) > each:
         count *= 2
     return count
+
+
+def _moved(c: Compilation, elements: int) -> int:
+    """The most bytes per element of tiles of so many that are loaded or stored; 0 where a loop accesses memory, whose
+    few CTAs may need all warps, or elements are gathered."""
+    ops = [op for op in c.function.walk() if op.effects().reads or op.effects().writes]
+    tiles = [op.tile.type for op in ops if isinstance(op, TileAccess) and c.homes[op] is c.function.body]
+    return max((t.dtype.bytes for t in tiles if t.size == elements), default=0) if len(tiles) == len(ops) else 0
 
 
 def relieve(warps: Warps, alive: int) -> Warps:
@@ -292,7 +306,8 @@ def choose_warps(c: Compilation) -> Preserved:
         largest = max(sizes, key=prod, default=None)
         of_rows = _for_rows(c, *largest) or _for_looped_rows(c, *largest) if wanted is None and largest else None
         most = ROW_BYTES[0] if shared else BYTES_A_THREAD
-        warps = of_rows or decide_warps(sorted(sizes), wanted, target, most if reducing else 0)
+        warps = of_rows or decide_warps(
+            sorted(sizes), wanted, target, most if reducing else 0, _moved(c, largest[0]) if largest else 0)
         if wanted is None and of_rows is None:
             warps = relieve(warps, live_tile_bytes(function, held) if shared else peak_tile_bytes(function))
     c.plan.warps = warps.number

@@ -157,6 +157,32 @@ def test_tiles_alive_together_spread_over_more_warps() -> None:
     assert f.plan.warps == 8 and "live together" in told(f, "num_warps")
 
 
+GATED = """func @k(%a: array<?xbf16, strides=1, align=16>, %o: array<?xbf16, strides=1, align=16>, %n: i32) {
+  %z: i32 = constant(value=0, type=tile<i32>)
+  %one: i32 = constant(value=1, type=tile<i32>)
+BEFORE
+  %x: tile<512xbf16> = load(array=%a, index=(%z), shape=(512), steps=(512), order=(0))
+  %w: tile<512xf32> = cast(src=%x, dtype=f32)
+  %s: tile<512xf32> = mul(lhs=%w, rhs=%w)
+  %r: tile<512xbf16> = cast(src=%s, dtype=bf16)
+  store(array=%o, index=(%z), value=%r, steps=(512), order=(0))
+AFTER
+  return()
+}"""
+LOOP = "for(lower=%z, upper=%n, step=%one, init=()) .loop(%k: i32) {"
+
+
+@pytest.mark.parametrize(("before", "after", "warps", "reason"), [
+    ("", "", 2, "512 elements of 2 bytes: a vector of 16 bytes"),
+    (LOOP, "yield(values=()) }", 4, "512 elements of 4 bytes: 16 bytes"),
+])
+def test_threads_move_whole_vectors_of_what_is_in_memory(before: str, after: str, warps: int, reason: str) -> None:
+    """Of bfloat16 numbers, computed with as float32; but in a loop, whose CTAs may be few, of what is computed with."""
+    f = parse(GATED.replace("BEFORE", before).replace("AFTER", after))
+    choose_warps(Compilation(f, TARGET))
+    assert f.plan.warps == warps and reason in told(f, "num_warps")
+
+
 def test_values_needed_in_a_loop_are_alive_in_it() -> None:
     f = parse("""
 func @k(%a: array<?xf32, strides=1, align=16>, %n: i32) {
