@@ -52,8 +52,8 @@ FUNCTIONS, MANY = 32, 64
 
 def run_from(ctx: Context, ops: Sequence[Op], start: int) -> tuple[list[Op], list[Op]]:
     """The run that begins at an op, empty where op by op is as good, and the ops between its own, which use none of
-    its results."""
-    width = 0 if isinstance(ops[start], Load) else _width(ctx, ops[start])
+    its results. One that loads more begins at a load: a tile comes ahead as a whole, two take too many registers."""
+    width, ends = _width(ctx, ops[start]), False
     if width < FUNCTIONS:
         return [], []
     run, between, others, made = list[Op](), list[Op](), list[Op](), set[Value]()
@@ -71,7 +71,9 @@ def run_from(ctx: Context, ops: Sequence[Op], start: int) -> tuple[list[Op], lis
             break
     least = FUNCTIONS if any(isinstance(op, FloatUnary) for op in run) else MANY
     alone = all(v in ctx for v in ops[start].operands)  # of no tests that strips make
-    return (run, between) if (len(run) > 1 and width >= least) or not alone else ([], [])
+    loads = sum(isinstance(op, Load) for op in run)
+    pays = len(run) > 1 and width >= least and (not isinstance(run[0], Load) or (ends and loads > 1))
+    return (run, between) if pays or not alone else ([], [])
 
 
 def _reads_strips(ctx: Context, op: Op) -> bool:

@@ -23,6 +23,8 @@ from tilewright.backend_ptx.resources.registers import ADDRESSES, LONG, MARGIN, 
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.effects import changing_arrays
 from tilewright.tileir.analysis.neighbours import moves_elements
+from tilewright.tileir.analysis.places import late_loads
+from tilewright.tileir.analysis.unit import Unit
 from tilewright.tileir.analysis.uses import read_from_outside
 from tilewright.tileir.core import Function, Op, Value
 from tilewright.tileir.diagnostics import NO_SPAN
@@ -145,6 +147,7 @@ def min_blocks(function: Function, target: Target) -> int:
     tiles are spilled to shared memory, registers are capped so that shared memory, not registers, limits occupancy; and
     so are they where live ranges leave registers for AIM CTAs, but ptxas may take some more than those: with strips of
     two ways it takes up to twice of what is live, so that they are held against as many CTAs as that leaves room for.
+    Where weights are read strip by strip, no tile of their run is complete.
     """
     if not function.limits.cap_registers:
         return 1
@@ -156,7 +159,7 @@ def min_blocks(function: Function, target: Target) -> int:
     if products:
         return max(plan.occupancy, int(any(isinstance(op, (MmaFma, MmaSync)) for op in products)))
     apart = moves_elements(function)
-    needed = _needed_one_by_one(function) if apart else estimated_registers(function)
+    needed = _needed_one_by_one(function) if apart else estimated_registers(function, bool(late_loads(Unit(function))))
     apart = apart and needed > LONG
     fit = resident(needed, threads, plan.shared_bytes, target)
     aim = fit if apart else AIM

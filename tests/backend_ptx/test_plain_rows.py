@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks import plain_kernels
+from benchmarks import plain_kernels, row_kernels
 from benchmarks.sweep import kernels
 from support.optional import needs_ptxas
 
@@ -33,7 +33,8 @@ def lowered(kind: str, width: int, dtype: str = "bf16") -> Any:
 @pytest.mark.parametrize(("kind", "width", "ctas"), [
     ("softmax", 1000, 32), ("layer_norm", 1000, 28), ("softmax", 5000, 5), ("layer_norm", 5000, 5),
     ("softmax", 4096, 10), ("softmax", 12288, 3), ("softmax", 16384, 3), ("softmax", 32768, 2), ("softmax", 65536, 2),
-    ("layer_norm", 4096, 10), ("layer_norm", 12288, 3), ("layer_norm", 16384, 3), ("layer_norm", 32768, 2),
+    ("layer_norm", 4096, 16), ("layer_norm", 12288, 4), ("layer_norm", 16384, 4), ("layer_norm", 32768, 2),
+    ("layer_norm", 65536, 2),
     ("rms_norm", 4096, 16), ("rms_norm", 12288, 4), ("rms_norm", 16384, 4), ("rms_norm", 65536, 2),
     ("masked_softmax", 50257, 5), ("layer_norm", 50257, 6), ("persistent_layer_norm", 50257, 6),
 ])
@@ -113,10 +114,32 @@ def test_ptxas_is_told_where_two_ctas_are_near() -> None:
 
 
 @pytest.mark.parametrize(("kind", "width", "exact"), [
-    ("layer_norm", 16384, False), ("layer_norm", 24000, True), ("rms_norm", 24000, True), ("rms_norm", 20001, False),
+    ("layer_norm", 24000, False), ("rms_norm", 65536, False), ("rms_norm", 20001, False),
     ("layer_norm", 20001, True), ("persistent_rms_norm", 20001, True)])
-def test_exact_quotients_keep_weights_apart_that_registers_do_not_hold(kind: str, width: int, exact: bool) -> None:
+def test_exact_quotients_keep_weights_of_odd_rows_apart(kind: str, width: int, exact: bool) -> None:
     assert any(isinstance(op, DivideBy) for op in lowered(kind, width).machine_ir().walk()) == exact
+
+
+@needs_ptxas
+@pytest.mark.parametrize("module", [plain_kernels, row_kernels])
+@pytest.mark.parametrize(("kind", "width", "cluster"), [("layer_norm", 24000, 1), ("rms_norm", 65536, 2)])
+def test_two_ctas_of_sixteen_warps_hold_rows_of_16_bits_whose_weights_come_in_strips(
+        module: Any, kind: str, width: int, cluster: int) -> None:
+    x, weights = tw.spec(f"bf16[64,{width}]"), [tw.spec(f"bf16[{width}]")] * WEIGHTS[kind]
+    height = () if module is plain_kernels else (1,)
+    stages = getattr(module, kind).lower(x, *weights, x, 1e-5, *height, 1 << (width - 1).bit_length(), target="sm_90a")
+    found, plan = assemble(stages.compiled.ptx, "sm_90a"), stages.machine_ir().plan
+    assert (plan.cluster, plan.warps, found.spills) == (cluster, 16, 0) and found.registers <= 64
+
+
+def test_a_run_begins_at_the_first_of_two_weights() -> None:
+    """Strip by strip: of the weights of a whole row there are no registers. A single one comes ahead as a whole."""
+    x, w, orders = tw.spec("bf16[64,16384]"), tw.spec("bf16[16384]"), []
+    for kernel, weights in (row_kernels.layer_norm, [w, w]), (row_kernels.rms_norm, [w]):
+        ptx = kernel.ptx(x, *weights, x, 1e-5, 1, 16384, target="sm_90a")
+        found = re.findall(r"(?:ld|st)\.global", ptx[ptx.rindex("bar.sync"):])
+        orders.append(" ".join(f"{name[0].upper()}{len([*same])}" for name, same in groupby(found)))
+    assert orders == ["L4 S2 L4 S2 L4 S2 L4 S2", "L8 S8"]
 
 
 @needs_ptxas
@@ -131,12 +154,13 @@ def test_ptxas_is_asked_where_live_ranges_come_near_to_what_it_aims_at(rows: int
 
 @pytest.mark.parametrize("width", [32768, 65536])  # the second in clusters, whose CTAs load parts of them
 def test_weights_are_loaded_below_shared_divisions(width: int) -> None:
-    ops = [type(op) for op in lowered("layer_norm", width).machine_ir().walk() if isinstance(op, (Load, DivideBy))]
+    function = lowered("layer_norm", width, "f32").machine_ir()
+    ops = [type(op) for op in function.walk() if isinstance(op, (Load, DivideBy))]
     assert ops[:2] == [Load, DivideBy]
 
 
 @pytest.mark.parametrize(("kind", "width", "dtype", "order"), [
-    ("rms_norm", 65536, "bf16", "L4 D16 S2 L2 D16 S2"), ("layer_norm", 65536, "bf16", "L4 D16 S2 L4 D16 S2"),
+    ("rms_norm", 32768, "f32", "L8 D16 S4 L4 D16"),
     ("layer_norm", 8192, "f32", "D16 L8 S4 D16 L8 S4")])
 def test_weights_come_ahead_where_registers_hold_as_many_ctas(kind: str, width: int, dtype: str, order: str) -> None:
     """Loads, divisions and stores in strips: a strip ahead, first in their strip, where they are used."""

@@ -33,8 +33,6 @@ from tilewright.tileir.plan import Decision
 from tilewright.tileir.rewrite import Rewriter, only, rewrite
 
 SMALLEST_NORMAL = 2.0**-126
-LONG_ROW = 65536
-"""Bytes of a row's float32 elements beyond which a thread has no registers for what else is loaded of all of them."""
 MOST_MOVED = 64
 """Ops, each of which is searched for in its block."""
 SCALE = 2.0**64
@@ -85,17 +83,11 @@ def why_multiply(unit: Unit, op: Div) -> str:
 
 
 def _keeps_loads_apart(unit: Unit, op: Div) -> bool:
-    """Whether what exact quotients are good for is their branches: without them ptxas begins with the weights of all
-    parts of a long row, for which no registers are left. Layer norm of 32768 bfloat16 columns then takes 212 of them
-    in place of 128, so that one CTA fits an SM where two did, and runs at 0.74 of a copy's rate in place of 0.88; of
-    50257, whose elements are moved one by one, at 0.32 in place of 0.53 (H200), RMS norm with its one weight at 0.69 in
-    place of 0.67. Of 12288 and 16384, whose threads hold half as much, layer norm runs at 0.95 in place of 0.84 and
-    0.90. In a loop the weights of long rows come before it."""
+    """Whether what exact quotients are good for is their branches: where elements are moved one by one, ptxas else
+    begins with the weights of all parts of a row, for which no registers are left. Layer norm of 50257 bfloat16 columns
+    runs at 0.32 of a copy's rate in place of 0.53 then, RMS norm at 0.69 in place of 0.67 (H200)."""
     weights = [load for load in unit.function.walk() if isinstance(load, Load) and load.result.type.size > 1]
-    alone = not unit.around(op)
-    if moves_elements(unit.function):
-        return len(weights) > (2 if alone else 1)
-    return len(weights) > 1 and alone and op.lhs.type.bytes > LONG_ROW
+    return len(weights) > (1 if unit.around(op) else 2) and moves_elements(unit.function)
 
 
 def _factors(b: Rewriter, divisor: Value) -> tuple[Value, ...]:

@@ -17,7 +17,7 @@ from tilewright.backend_ptx.layouts.memory import VECTOR_BYTES
 from tilewright.backend_ptx.ops.matmul import MmaFma, Product, padded
 from tilewright.backend_ptx.resources.occupancy import AIM, FOUR, IN_FLIGHT, resident, shared_of_cta
 from tilewright.backend_ptx.resources.pipes import FMA, MUFU, TENSOR, Bound, bounds
-from tilewright.backend_ptx.resources.registers import OTHER, REGISTER_BYTES, STRIP, narrowed
+from tilewright.backend_ptx.resources.registers import ADDRESSES, OTHER, REGISTER_BYTES, STRIP, narrowed
 from tilewright.backend_ptx.targets import Target
 from tilewright.tileir.analysis.axes import is_tile
 from tilewright.tileir.analysis.held_tiles import crossing_bytes, held, live_tile_bytes, peak_tile_bytes
@@ -130,7 +130,8 @@ def relieve(warps: Warps, alive: int) -> Warps:
 def _for_rows(c: Compilation, elements: int, width: int) -> Warps | None:
     """As few warps as hold the largest tile at ROW_BYTES, where no loop loads or reduces, or no ring takes what it
     loads. Loads are outstanding for about half of a CTA's life: longer parts come next where those of the CTAs that fit
-    an SM are less than twice the bytes that hide the latency of memory."""
+    an SM are less than twice the bytes that hide the latency of memory. Of weights that are read strip by strip the
+    live ranges leave ptxas nothing to choose, so that no registers are kept free (`min_blocks`)."""
     loads = [op for op in c.function.walk() if isinstance(op, Load)]
     reducing = [op for op in c.function.walk() if op.reduces]
     looped = any(c.homes[op] is not c.function.body for op in (*loads, *reducing))
@@ -138,7 +139,7 @@ def _for_rows(c: Compilation, elements: int, width: int) -> Warps | None:
         return None
     late = late_loads(c, hoisted=True)
     bytes_of_cta = sum(op.result.type.bytes for op in loads if op not in late)
-    beside = OTHER + sum(STRIP * op.result.type.dtype.bytes // REGISTER_BYTES for op in late)
+    beside = (ADDRESSES if late else OTHER) + sum(STRIP * op.result.type.dtype.bytes // REGISTER_BYTES for op in late)
 
     def kept(value: Value) -> tuple[Value, int]:
         tile, size = narrowed(viewed(value) if looped else value)  # weights before a loop are widened there
