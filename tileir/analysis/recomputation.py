@@ -26,13 +26,14 @@ def widens(op: Op) -> bool:
 def recomputation(value: Value, dear: Callable[[Op], bool], is_index: Callable[[Value], bool]) -> Sequence[Op]:
     """The ops that compute a tile again from one that is half as wide; none where it is to be kept. `dear`: what takes
     several instructions; `is_index`: which tiles are made of numbers and indices wherever they are used."""
-    def chain(value: Value) -> list[Op] | None:
+    def chain(value: Value, left: int = FEW) -> list[Op] | None:
+        """None where there are more than so many ops in a row, of which each may have two operands."""
         op = value.op
         if op is None or not op.elementwise or dear(op):
             return [] if is_index(value) else None
         if is_widening(op):
             return [op]
-        parts = [chain(v) for v in op.operands if is_tile(v)]
+        parts = [chain(v, left - 1) for v in op.operands if is_tile(v)] if left else [None]
         return None if None in parts else [*(inner for part in parts for inner in part or ()), op]
 
     found = chain(value) or []

@@ -249,6 +249,19 @@ def test_long_sums_are_looked_at_once() -> None:
     assert "add.s32" in long_sums.ptx(tw.spec("i32[512]"), 9, 1, 400, target="sm_90a")
 
 
+@tw.tile_kernel
+def mixed(x, out):
+    place = tw.arange(T, dtype=tw.int32)
+    for _ in tw.static_iter(range(30)):
+        place = place ^ (place << 3)
+    both = tw.load(x, 0, T) + tw.sum(place) + place
+    tw.store(out, 0, both + tw.max(both))
+
+
+def test_bits_that_are_mixed_again_and_again_are_looked_at_once() -> None:
+    assert "xor.b32" in mixed.ptx(tw.spec("i32[512]"), tw.spec("i32[512]"), target="sm_90a")
+
+
 def test_no_part_tests_what_it_knows() -> None:
     """Of a branch on the loop variable nothing is left, of a mask the iterations in which it changes."""
     _, split = before_and_after(branch, 1)
