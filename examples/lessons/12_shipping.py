@@ -93,7 +93,7 @@ print(c_launch(kernels[0]))
 half = tw.spec("f16[1024]")
 more = [Signature.from_kernel_args(scale, (half, half, 2.0, tile), symbol=f"scale_f16_{tile}") for tile in (256, 1024)]
 halves = tw.compilation.export_kernel(scale, more, folder / "half.ptx", gpu_code="sm_90", output_format="ptx")
-print([(kernel.symbol, kernel.threads) for kernel in halves])         # [('scale_f16_256', 64), ('scale_f16_1024', 128)]
+print([(kernel.symbol, kernel.threads) for kernel in halves])         # [('scale_f16_256', 32), ('scale_f16_1024', 128)]
 
 # %% Solution 2
 fixed = Signature.from_kernel_args(scale, example)
