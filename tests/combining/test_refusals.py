@@ -45,7 +45,35 @@ def reads_all_rows(g: Any) -> None:
     bias_gelu[(2, 1)](t, data(64, dtype=np.float16), np.zeros((32, 64), np.float16), 16, 64)
 
 
+@tw.tile_kernel
+def in_a_loop(x, out):
+    for j in range(2):
+        at = tw.bid(0), j
+        tw.store(out, at, tw.load(x, at, (16, 16)) * 2.0)
+
+
+@tw.tile_kernel
+def picked(x, out):
+    i, j = tw.bid(0), tw.bid(1)
+    row, column = i * 8 + tw.arange(8, dtype=tw.int32)[:, None], j * 8 + tw.arange(8, dtype=tw.int32)[None, :]
+    tw.store(out, (i, j), tw.gather(x, (row, column)))
+
+
+def behind(g: Any, make: Any, use: Any = None) -> None:
+    """A product, or what `use` launches, of what `make` writes over another grid."""
+    t, out = g.empty((32, 32), tw.float32), np.zeros((32, 32), F32)
+    make(t)
+    if use is None:
+        linear[(4, 2)](t, data(32, 32), out, 8, 16, 16)
+    else:
+        use(t, out)
+
+
 @pytest.mark.parametrize("reason, launches", [
+    ("; t1 is written in a loop or under a condition", lambda g: behind(g, lambda t: in_a_loop[2](data(32, 32), t))),
+    ("; not all of t1 is written", lambda g: behind(g, lambda t: bias_gelu[1, 1](data(32, 32), data(32), t, 16, 32))),
+    ("; t1 is read by single elements", lambda g: behind(
+        g, lambda t: bias_gelu[2, 1](data(32, 32), data(32), t, 16, 32), lambda t, out: picked[4, 4](t, out))),
     ("times is not fused with relu: their grids are (3, 1, 1) and (2, 1, 1)",
      lambda g: (relu[3](x := data(48), x), times[2](x, x, 2.0))),
     ("blocks along axis 0 of the grid may access elements of x that another block writes",
