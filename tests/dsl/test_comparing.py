@@ -40,8 +40,8 @@ from tilewright.tileir.passes import pipeline
 from tilewright.tileir.passes.manager import PassManager
 
 THOROUGH = os.environ.get("TILEWRIGHT_THOROUGH") == "1"
-ALWAYS = ("mask of a gather", "ties of an argmax", "axes of a store", "sign of a comparison", "rounding of a root",
-          "what a loop carries", "last trip of a pipelined loop")
+ALWAYS = ("mask of a gather", "ties of an argmax", "indices of an argmax", "axes of a store", "sign of a comparison",
+          "rounding of a root", "what a loop carries", "last trip of a pipelined loop")
 
 
 def run(kernel: Any, a: Any, b: Any = "interpreter", **options: Any) -> tw.Comparison:

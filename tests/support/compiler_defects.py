@@ -157,6 +157,13 @@ def best(x, out):
 
 
 @tw.tile_kernel
+def best_of_one(x, out):
+    """A thread holds one element, so that lanes exchange values with their indices."""
+    i = tw.bid(0)
+    tw.store(out, i, tw.argmax(tw.load(x, (i, 0), (1, 32)), axis=1))
+
+
+@tw.tile_kernel
 def gathers(x, index, out):
     i = tw.load(index, tw.bid(0), 32)
     t = tw.gather(x, i, mask=i % 3 != 0, padding_value=-1.0)
@@ -219,6 +226,7 @@ ARGS: dict[Any, tuple[tuple[int, ...], Callable[[], tuple[Any, ...]]]] = {
     casts: ((2,), lambda: (floats(100), np.zeros(100, np.float32))),
     softmax: ((2,), lambda: (floats(8, 60), np.zeros((8, 60), np.float32))),
     best: ((2,), lambda: (ints(8, 32) // 60, np.zeros(8, np.int32))),
+    best_of_one: ((8,), lambda: (ints(8, 32) // 60, np.zeros(8, np.int32))),
     gathers: ((3,), lambda: (floats(64), abs(ints(96)) % 64, np.zeros(96, np.float32))),
     transposed: ((2, 2), lambda: (floats(32, 64), np.zeros((64, 64), np.float32))),
     running: ((2,), lambda: (floats(2, 320), np.zeros(128, np.float32), 5)),
@@ -311,6 +319,10 @@ def _other_wins(old: Any) -> Any:
     return lambda b, dtype, x, y, *rest: old(b, dtype, y, x, *rest)
 
 
+def _largest(old: Any) -> Any:
+    return lambda b, word, *rest: old(b, "max", *rest)
+
+
 def _unsigned(old: Any, ctx: Any, op: Any) -> None:
     b = ctx.b
     if op.lhs.type.dtype.is_float:
@@ -349,7 +361,8 @@ DEFECTS = [
     # lanes and registers
     Defect("numbers of an arange", gathers, lambda: made(shape.Iota, lambda b, v, op: b.xor(v, 1)), ("iota",)),
     Defect("lanes of a maximum", softmax, lambda: replaced(lower_reduce, "from_lane", _wrong_lane), ("reduce_max",)),
-    Defect("ties of an argmax", best, lambda: replaced(lower_reduce, "_second_wins", _other_wins), ("argmax",)),
+    Defect("ties of an argmax", best_of_one, lambda: replaced(lower_reduce, "_second_wins", _other_wins), ("argmax",)),
+    Defect("indices of an argmax", best, lambda: replaced(lower_reduce, "extreme", _largest), ("argmax",)),
     Defect("order of a transpose", transposed, lambda: made(shape.Permute, _next_register), ("permute",)),
     Defect("halves of a cat", transposed, lambda: given(shape.Cat, _swapped), ("cat",)),
     Defect("registers of a broadcast", softmax, lambda: made(shape.Broadcast, _reversed), ("broadcast",), "sm_90a"),
