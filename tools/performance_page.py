@@ -22,7 +22,7 @@ from speed_goals import GOALS, NAMES, Goal
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "performance.md"
-RECORD = ROOT / "benchmarks" / "measured-h100.txt"
+RECORD = ROOT / "benchmarks" / "measured-h200.txt"
 START, END = "<!-- measured: made from the record by tools/performance_page.py -->\n", "<!-- end of measured -->"
 SHOWN = re.compile(r"```console\n\$ tilewright (?P<command>decisions .*)\n(?P<output>(?:.*\n)*?)```")
 LOOP = re.compile(r"<!-- loop after (?P<pass>\w+): (?P<command>.*) -->\n```\n(?P<output>(?:.*\n)*?)```")

@@ -93,7 +93,7 @@ _ALL = (
         _rates(125.0, 1.95, _PRO, 188, 2.6e9), ("NVIDIA RTX Blackwell PRO GPU Architecture (white paper)",)),
 )
 DEVICES: dict[str, DeviceLimits] = {device.name: device for device in _ALL}
-"""By name. Measured limits of the H200: benchmarks/measured-h200.txt, group `limits`."""
+"""By name. Measured limits of the H200: benchmarks/limits-h200.txt."""
 
 
 def limits_of(name: str | DeviceLimits) -> DeviceLimits:

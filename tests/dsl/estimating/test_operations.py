@@ -12,7 +12,7 @@ import tilewright as ct
 from tilewright.estimating import DEVICES, estimate
 from tilewright.tileir.diagnostics import TileValueError
 
-MEASURED = Path(__file__).parents[3] / "benchmarks" / "measured-h200.txt"
+MEASURED = Path(__file__).parents[3] / "benchmarks" / "limits-h200.txt"
 
 
 @ct.tile_kernel
