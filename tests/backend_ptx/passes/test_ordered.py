@@ -84,7 +84,7 @@ def test_updates_of_one_kind_commute() -> None:
 def test_one_thread_updates_a_scalar() -> None:
     f = parse(counted.ir(np.zeros(4096, np.int32), np.zeros(4096, np.int32), np.zeros(1, np.int32)))
     text = lower_function(f, TARGET).llvm_text
-    [line] = [line for line in text.splitlines() if "atom.relaxed.gpu.global.add.u32" in line]
+    [line] = [line for line in text.splitlines() if "red.relaxed.gpu.global.add.u32" in line]
     assert "i1 %v" in line  # a predicate: the owner's
 
 
