@@ -43,6 +43,7 @@ from tilewright.tileir.passes.join_loops import join_loops
 from tilewright.tileir.passes.make_folds_warp_local import make_folds_warp_local
 from tilewright.tileir.passes.manager import Observer, Order, Pass, PassManager
 from tilewright.tileir.passes.multiply_by_reciprocals import multiply_by_reciprocals
+from tilewright.tileir.passes.shorten_error_functions import shorten_error_functions
 from tilewright.tileir.passes.shorten_exponentials import shorten_exponentials
 from tilewright.tileir.passes.shorten_quotients import shorten_quotients
 from tilewright.tileir.passes.split_reductions import split_reductions
@@ -51,6 +52,7 @@ from tilewright.tileir.passes.widen_reductions import widen_reductions
 
 PIPELINE: Final[tuple[Pass[Compilation], ...]] = (
     shorten_exponentials,
+    shorten_error_functions,
     multiply_by_reciprocals,
     shorten_quotients,
     unroll_loops,
@@ -96,11 +98,12 @@ EXTRAS: Final = (join_bounds, split_stores, load_before_loops)
 
 # (earlier, later, reason). A pass that is not in the pipeline constrains nothing.
 ORDER: Final[tuple[Order[Compilation], ...]] = (
-    (shorten_exponentials, form_clusters, "it knows the uses of what CTAs keep, not of what they exchange"),
-    (shorten_exponentials, share_reciprocals, "it knows divisions"),
+    *((shorten, form_clusters, "it knows the uses of what CTAs keep, not of what they exchange")
+      for shorten in (shorten_exponentials, shorten_error_functions, shorten_quotients)),
+    *((shorten, share_reciprocals, "it knows divisions")
+      for shorten in (shorten_exponentials, shorten_error_functions)),
     (shorten_exponentials, merge_logarithms, "it says of which powers the uses tolerate errors"),
     *((multiply_by_reciprocals, step, "it divides by whole sums") for step in (form_clusters, share_reciprocals)),
-    (shorten_quotients, form_clusters, "it knows the uses of what CTAs keep, not of what they exchange"),
     (unroll_loops, assign_layouts, "threads hold patches of what gathers of one block share"),
     (scale_operands, form_clusters, "CTAs share the operands of the multiply that it makes"),
     (count_before_adding, loop_over_blocks, "CTAs loop over blocks that only count"),

@@ -24,7 +24,6 @@ from tilewright.tileir.diagnostics import (
     TileStaticEvalError,
     TileSyntaxError,
     TileTypeError,
-    TileValueError,
 )
 
 MAX_ITEMS = 1000
@@ -151,11 +150,7 @@ def _constant_items(value: Val) -> Sequence[Val] | None:
         return value
     if isinstance(value, Keywords):
         return tuple(value.items)
-    numbers = value.numbers if isinstance(value, Range) else None
-    if numbers is not None and len(numbers) > MAX_ITEMS:
-        raise TileValueError(f"the range has {len(numbers)} items; {MAX_ITEMS} are the most of a comprehension",
-                             hints=["loop with for, or compute with a tile: ct.arange"])
-    return numbers
+    return value.items("a comprehension", MAX_ITEMS) if isinstance(value, Range) else None
 
 
 @expression(ast.GeneratorExp)

@@ -84,11 +84,11 @@ class Range:
         found = range(*bounds)
         return found if abs(found.stop - found.start) <= sys.maxsize else None
 
-    def items(self, what: str) -> tuple[int, ...] | None:
+    def items(self, what: str, most: int = MOST_ITEMS) -> tuple[int, ...] | None:
         """Its numbers as items that the compiler handles one by one."""
         found = self.numbers
-        if found is not None and len(found) > MOST_ITEMS:
-            raise TileValueError(f"{what}: the range has {len(found)} items; {MOST_ITEMS} are the most",
+        if found is not None and len(found) > most:
+            raise TileValueError(f"{what}: the range has {len(found)} items; {most} are the most",
                                  hints=["loop with for, or compute with a tile: ct.arange"])
         return None if found is None else tuple(found)
 

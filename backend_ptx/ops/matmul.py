@@ -28,6 +28,11 @@ class Product(Op):
         """What scales a and b, where the op has that: one for each run of elements along K."""
         return tuple(getattr(self, name) for name in ("a_scale", "b_scale") if name in self.fields)
 
+    @property
+    def in_parts(self) -> bool:
+        """Whether the MMA starts part by part, each behind the wait for that part of the iteration before."""
+        return False
+
     def start_in_parts(self, wide: Value) -> bool:
         """Whether the MMA starts part by part from here on, and casts a from `wide` by itself."""
         return False
@@ -81,7 +86,7 @@ def waits_for(products: Iterable[Op], pending: int = 0) -> list[Op]:
     """The waits, one for each unit, after which at most `pending` of these MMAs are outstanding: none behind an MMA
     that has waited for the one before it, part by part."""
     units = {op.unit: op.span for op in products if isinstance(op, Product) and op.unit.asynchronous
-             and not (pending and getattr(op, "wide", None))}
+             and not (pending and op.in_parts)}
     return [unit.wait_for(pending=pending, span=span) for unit, span in units.items()]
 
 

@@ -109,15 +109,19 @@ class Wgmma(Product, opcode="wgmma", collective=True, io=True):
     left: Value | None = optional_operand()
     wide: Value | None = optional_operand()
 
+    @property
+    def in_parts(self) -> bool:
+        return self.wide is not None
+
     def start_in_parts(self, wide: Value) -> bool:
         self.wide = wide if self.left is None else None
-        return self.wide is not None
+        return self.in_parts
 
     @property
     def parts(self) -> list[range]:
         """The steps of k of each group."""
         steps = self.a.type.shape[-1] // KINDS[self.kind].k
-        size = steps if self.wide is None else -(-steps // self.GROUPS)
+        size = -(-steps // self.GROUPS) if self.in_parts else steps
         return [range(first, min(first + size, steps)) for first in range(0, steps, size)]
 
     def effects(self) -> Effects:

@@ -99,6 +99,7 @@ def is_disjoint(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
 
 
 def is_small(dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    """Whether every byte offset from the base fits in 31 bits."""
+    """Whether every byte offset from the base fits in 31 bits; in 30 where some lie before it, as addresses of lanes
+    beside a vector's or outside of the array may lie 2**30 bytes further on (`tileir/analysis/lane_steps.py`)."""
     reach = [(max(n, 1) - 1) * abs(s) for n, s in zip(shape, strides, strict=True)]
-    return (sum(reach) + 1) * dtype.bytes < _SMALL
+    return (sum(reach) + 1) * dtype.bytes < (_SMALL >> 1 if min(strides, default=0) < 0 else _SMALL)

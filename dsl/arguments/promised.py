@@ -68,4 +68,5 @@ def _check_memory(name: str, info: ArrayInfo, type_: ArrayType, maker: str) -> N
         raise ValueError(f"argument {name!r} holds elements that share memory, and {maker} was made for arrays "
                          "that do not")
     if type_.small and not is_small(info.dtype, info.shape, info.strides):
-        raise ValueError(f"argument {name!r} spans 2 GiB or more, and {maker} was made for smaller arrays")
+        raise ValueError(f"argument {name!r} spans 2 GiB or more, or 1 GiB backwards, and {maker} was made for smaller "
+                         "arrays")

@@ -14,7 +14,8 @@ from tilewright.tileir.ops.control import Return
 from tilewright.tileir.ops.math import Erf, Exp, Exp2, Sigmoid, Sqrt
 from tilewright.tileir.ops.memory import Store
 from tilewright.tileir.passes.multiply_by_reciprocals import why_multiply
-from tilewright.tileir.passes.shorten_exponentials import choose_forms
+from tilewright.tileir.passes.shorten_error_functions import choose_forms
+from tilewright.tileir.passes.shorten_exponentials import shorten_exponentials
 from tilewright.tileir.passes.shorten_quotients import shorten_quotients
 from tilewright.tileir.plan import NO_ALIASES
 
@@ -58,6 +59,7 @@ def _settle_forms(function: Function) -> None:
     """What is computed as its uses tolerate: by the uses in this launch. What it stores may vanish, and the bits shall
     be those of the launches one by one."""
     unit = Unit(function)
+    shorten_exponentials(unit)
     choose_forms(unit)
     shorten_quotients(unit)
     for op in function.walk():

@@ -144,6 +144,8 @@ def test_small() -> None:
     assert is_small(tw.float32, (1 << 29,), (1,)) is False
     assert is_small(tw.float32, ((1 << 29) - 1,), (1,)) is True
     assert is_small(tw.int8, (2,), (-(1 << 31),)) is False
+    assert is_small(tw.int8, (2,), ((1 << 30),)) is True
+    assert is_small(tw.int8, (2,), (-(1 << 30),)) is False, "addresses of lanes lie up to 2**30 bytes further back"
 
 
 def test_wide_extents_need_int64() -> None:

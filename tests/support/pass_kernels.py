@@ -64,6 +64,7 @@ KERNELS: dict[str, Kernel] = {
     "taps": Kernel((2,), lambda r: [
         r.integers(-9, 9, (100, 130)).astype(np.float32), np.zeros((128, 64), np.float32), 3]),
     "silu": Kernel((2,), lambda r: [_floats(r, 2, 256), np.zeros((2, 256), ml_dtypes.bfloat16)], tolerance=2.0**-7),
+    "gelu": Kernel((2,), lambda r: [_floats(r, 2, 256), np.zeros((2, 256), ml_dtypes.bfloat16)], tolerance=2.0**-7),
     "short_filter": Kernel((2,), lambda r: [
         r.integers(-9, 9, 500).astype(np.float32), np.zeros(500, np.float32)]),
     "two_limits": Kernel((4,), lambda r: [

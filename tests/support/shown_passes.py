@@ -18,6 +18,7 @@ class Shown(NamedTuple):
 
 SHOWN = {
     "shorten_exponentials": Shown("shares", ctas=2),
+    "shorten_error_functions": Shown("gelu"),
     "multiply_by_reciprocals": Shown("shares", ctas=2),
     "shorten_quotients": Shown("silu", ctas=2),
     "unroll_loops": Shown("short_filter"),

@@ -19,6 +19,7 @@ from tilewright.tileir.enums import Form
 from tilewright.tileir.ops.arith import Fma
 from tilewright.tileir.ops.math import Abs, Erf, Exp, Exp2
 from tilewright.tileir.parser import parse
+from tilewright.tileir.passes.shorten_error_functions import shorten_error_functions
 from tilewright.tileir.passes.shorten_exponentials import shorten_exponentials
 
 APPROX, FULL, RZ = tw.RoundingMode.APPROX, tw.RoundingMode.FULL, tw.RoundingMode.RZ
@@ -142,9 +143,10 @@ def stored(function: Callable[[Any], Any], mode: str = "default") -> Any:
 
 
 def shortened(function: Callable[[Any], Any], mode: str = "default") -> Function:
-    """That kernel, after the pass."""
+    """That kernel, after both passes."""
     f = parse(stored(function, mode).ir(np.zeros((2, N), np.float32), np.zeros(2 * N, np.float32)))
     shorten_exponentials(Unit(f))
+    shorten_error_functions(Unit(f))
     return f
 
 
@@ -227,7 +229,7 @@ def test_fused_launches_keep_the_products_of_their_own() -> None:
         weigh[(4,)](between, between, out)
     [launch] = g.launches
     f = parse(launch.kernel.ir(*launch.args))
-    shorten_exponentials(Unit(f))
+    shorten_error_functions(Unit(f))
     assert forms(f) == ["beside_one"] and not weighted(f)
 
 

@@ -11,34 +11,27 @@ Interpreters compute all forms alike.
 
 from __future__ import annotations
 
-from tilewright.tileir.analysis.tolerances import tolerated
 from tilewright.tileir.analysis.unit import ALL, Preserved, Unit
 from tilewright.tileir.core import Op
-from tilewright.tileir.dtypes import float32
 from tilewright.tileir.enums import Form
 from tilewright.tileir.ops.arith import Div
 from tilewright.tileir.ops.math import Sigmoid, Sqrt
 from tilewright.tileir.ops.shape import Broadcast, Reshape
-from tilewright.tileir.plan import Decision
+from tilewright.tileir.short_forms import WITHIN_64, is_open, shorten
 
 # Short forms by class, the shortest first, and what they promise.
 FORMS = {
     Div: {Form.RELATIVE: "within 4 ulp"}, Sqrt: {Form.RELATIVE: "within 4 ulp"},
-    Sigmoid: {Form.FLUSHED: "within 64 ulp, zero below 2**-126", Form.RELATIVE: "within 64 ulp"}}
+    Sigmoid: WITHIN_64}
 
 
 def shorten_quotients(unit: Unit) -> Preserved:
     """Before tiles are cut: sums of parts have fewer summands than the bound of the whole sum counts."""
     if unit.has(*FORMS):
         for op in unit.function.walk():
-            if type(op) in FORMS and op.results[0].type.dtype is float32 and not _is_said(op) and _is_worth(unit, op):
-                _shorten(unit, op)
+            if type(op) in FORMS and is_open(op) and _is_worth(unit, op):
+                shorten(unit, op, FORMS[type(op)])
     return ALL
-
-
-def _is_said(op: Op) -> bool:
-    """Whether the user has chosen a form."""
-    return any(option != type(op).fields[name].default for name, option in op.attributes.items())
 
 
 def _is_worth(unit: Unit, op: Op) -> bool:
@@ -57,14 +50,3 @@ def _is_worth(unit: Unit, op: Op) -> bool:
                 seen.add(user)
                 work.append(user.result)
     return True
-
-
-def _shorten(unit: Unit, op: Op) -> None:
-    for form, error in FORMS[type(op)].items():
-        reasons = tolerated(op.results[0], form is Form.FLUSHED, unit)
-        if reasons:
-            op.form = form  # type: ignore[attr-defined]
-            made = Decision(op.opcode, error, f"it is only {' and '.join(reasons)}", op.span)
-            if made not in unit.function.decisions:
-                unit.function.decisions.append(made)
-            return

@@ -98,7 +98,7 @@ def wait_for_mmas(c: Compilation) -> Preserved:
         loop, users, loop in early, loop in ahead, room, alone if loop in computing else ()))}
     _Waits(users, kept).visit(function.body)
     late = max((sum(bool(until) for _, until in found.values()) for found in kept.values()), default=0)
-    stepwise = any(getattr(op, "wide", None) for op in alone)
+    stepwise = any(isinstance(op, Product) and op.in_parts for op in alone)
     c.plan.early = bool(moved or late or stepwise)
     if c.plan.early:
         c.decide(decisions.STEPWISE_MMAS if stepwise else decisions.early_mmas(late))

@@ -123,7 +123,7 @@ def _product(at: Follower, op: Any) -> None:
     shared = [v for v in (op.a, op.b) if isinstance(v.type, SharedType)]
     if shared:
         at.emit(Act.READ, op, *(at.place(v, None, op) for v in shared))
-    if getattr(op, "wide", None):  # part by part, it has waited for the one before
+    if op.in_parts:  # it has waited for the one before
         at.emit(Act.READ_WAIT, op, a=1)
 
 

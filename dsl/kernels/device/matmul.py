@@ -46,8 +46,8 @@ def put(out, at, t):
 
 
 def product(a, b, at, tile, dtype, tf32, depth=None):
-    """Tile `at` (batch, i, j) of a @ b; `tile` is (tm, tn, tk), `depth` the first and the last tile of k, all of them
-    where it is None."""
+    """Tile `at` (batch, i, j) of a @ b; `tile` is (tm, tn, tk), `depth` the first tile of k and the one behind the
+    last, all of them where it is None."""
     batch, i, j = at
     tm, tn, tk = tile
     acc = tw.zeros((tm, tn), dtype)
@@ -110,8 +110,8 @@ def with_columns(x, tile, step):
 
 
 def beside(a, b, at, tile, more, depth, dtype):
-    """Tile `at` (i, j) of a @ b, of tn + more columns: as one of tn, and one of `more`. `depth`: the first and the last
-    tile of k, or how many there are."""
+    """Tile `at` (i, j) of a @ b, of tn + more columns: as one of tn, and one of `more`. `depth`: the first tile of k,
+    and the one behind the last."""
     i, j = at
     tm, tn, tk = tile
     step = tn + more
@@ -139,7 +139,7 @@ def multiply_beside(a, b, out, tm: tw.Constant[int], tn: tw.Constant[int], tk: t
     rows, columns = tw.cdiv(out.shape[0], tm), tw.cdiv(out.shape[1], tn + more)
     for tile in range(tw.bid(0), rows * columns, tw.num_blocks(0)):
         at = grouped(tile, rows, columns, group)
-        put_beside(out, at, *beside(a, b, at, (tm, tn, tk), more, (tw.cdiv(a.shape[1], tk),), wide(out.dtype)))
+        put_beside(out, at, *beside(a, b, at, (tm, tn, tk), more, (0, tw.cdiv(a.shape[1], tk)), wide(out.dtype)))
 
 
 @tw.tile_kernel

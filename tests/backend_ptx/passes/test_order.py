@@ -156,7 +156,8 @@ UNSEEN = {
     ("split_stores", "load_before_loops"), ("load_before_loops", "pipeline_loops"),
     ("split_loops", "join_loops"), ("count_before_adding", "loop_over_blocks"),
     ("shorten_exponentials", "share_reciprocals"), ("choose_warps", "merge_logarithms"),
-    ("shorten_quotients", "form_clusters"),
+    ("shorten_quotients", "form_clusters"), ("shorten_error_functions", "form_clusters"),
+    ("shorten_error_functions", "share_reciprocals"),
 }
 
 
